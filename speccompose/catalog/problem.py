@@ -1,0 +1,100 @@
+"""One mistake in somebody's data -> the lines that show it: place, source line, caret, hint.
+
+Layer: catalog. Every reader of data (YAML, facts, catalog) reports through this module, so that
+a mistake looks the same wherever it stands, and so that all mistakes are told at once.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from speccompose.errors import DataError
+from speccompose.vocab.base import Frozen
+
+KeyPath = tuple[str | int, ...]
+
+_LINE_WIDTH = 72
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+
+
+class Position(NamedTuple):
+    """A place in a text; both count from 1."""
+
+    line: int
+    column: int
+
+
+class Problem(Frozen, frozen=True, kw_only=True):
+    """One mistake: where it stands, what was expected there, what to do about it.
+
+    ``position`` is None where only the file is known (a missing file, an unreadable one).
+    """
+
+    file: str
+    position: Position | None = None
+    path: str = ""
+    source_line: str | None = None
+    expected: str
+    hint: str | None = None
+
+    def lines(self) -> tuple[str, ...]:
+        """The mistake as the user sees it."""
+        place = self.file
+        if self.position is not None:
+            place += f":{self.position.line}:{self.position.column}"
+        shown = [f"{place}  {self.path}".rstrip()]
+        if self.position is not None and self.source_line is not None:
+            shown += _excerpt(self.source_line, self.position)
+        shown.append(f"  {self.expected}")
+        if self.hint is not None:
+            shown.append(f"  hint: {self.hint}")
+        return tuple(shown)
+
+
+class InvalidDataError(DataError):
+    """Data with mistakes; all of them are in ``problems`` and, as lines, in ``details``."""
+
+    def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
+        count = len(problems)
+        super().__init__(
+            f"{subject}: {count} mistake{'' if count == 1 else 's'}",
+            [line for problem in problems for line in problem.lines()],
+            code="data_invalid",
+        )
+        self.problems = tuple(problems)
+
+
+def show_path(path: KeyPath) -> str:
+    """Write a key path as people do: ``checkpoints[0].weights_mib``, ``files["/etc/x"]``."""
+    shown = ""
+    for part in path:
+        if isinstance(part, int):
+            shown += f"[{part}]"
+        elif part.replace("_", "").replace("-", "").isalnum():
+            shown += f".{part}" if shown else part
+        else:
+            shown += f'["{part}"]'
+    return shown
+
+
+def source_lines(text: str) -> list[str]:
+    """Split a text as YAML counts lines (CR, NEL, LS and PS end a line as well)."""
+    return _LINE_BREAK.split(text)
+
+
+def line_at(lines: Sequence[str], position: Position) -> str | None:
+    """Return the source line of a position, or None when there is no such line."""
+    return lines[position.line - 1] if 0 < position.line <= len(lines) else None
+
+
+def _excerpt(source_line: str, position: Position) -> list[str]:
+    """Show the line with a caret under the column, cut to a window when it is long."""
+    column = position.column - 1
+    start = max(0, column - _LINE_WIDTH // 2) if column >= _LINE_WIDTH - 8 else 0
+    window = source_line[start : start + _LINE_WIDTH]
+    visible = "".join(char if char.isprintable() else " " for char in window)
+    number = str(position.line)
+    return [
+        f"  {number} | {visible.rstrip()}",
+        f"  {' ' * len(number)} | {' ' * (column - start)}^",
+    ]
