@@ -5,7 +5,7 @@ a mistake looks the same wherever it stands, and so that all mistakes are told a
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from speccompose.errors import DataError
@@ -85,6 +85,14 @@ def source_lines(text: str) -> list[str]:
 def line_at(lines: Sequence[str], position: Position) -> str | None:
     """Return the source line of a position, or None when there is no such line."""
     return lines[position.line - 1] if 0 < position.line <= len(lines) else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Hint at the known word that is nearest to a mistyped one, if one is near."""
+    import difflib  # only on the way to an error
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else None
 
 
 def _excerpt(source_line: str, position: Position) -> list[str]:
