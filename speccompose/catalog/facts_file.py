@@ -142,8 +142,8 @@ def _problem(
 def _faults(data: Plain) -> list[_Fault]:
     """Everything that the contract's format does not allow."""
     if not isinstance(data, dict):
-        hint = "a facts file begins with `facts: 1`; `speccompose detect --save` writes one"
-        return [((), False, f"expected a mapping, found {kind_of(data)}", hint)]
+        advice = "a facts file begins with `facts: 1`; `speccompose detect --save` writes one"
+        return [((), False, f"expected a mapping, found {kind_of(data)}", advice)]
     faults = _version_faults(data)
     for key in data:
         if key not in ("facts", *_SECTIONS):
