@@ -1,0 +1,65 @@
+# speccompose: `make` prints this help. Everything that a target needs, it installs itself.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := PATH="$(CURDIR)/$(BIN):$$PATH"
+
+.DEFAULT_GOAL := help
+
+help: ## show this help
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-16s %s\n", $$1, $$2}'
+
+$(VENV)/.ready: pyproject.toml
+	@.ci/venv $(PYTHON) $(VENV)
+	@touch $@
+
+setup: $(VENV)/.ready ## make the virtual environment with all that development needs
+
+demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with real parts
+	@$(RUN) .ci/demo
+
+test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
+	@$(RUN) pytest -n auto -m "not docker and not bench"
+
+test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
+	@$(RUN) pytest -m docker tests/docker
+
+check: $(VENV)/.ready ## lint, types, tests, schemas: what CI runs first
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) speccompose catalog check
+	@$(RUN) python -m speccompose.catalog.schema --check schemas
+	@$(MAKE) --no-print-directory test
+
+format: $(VENV)/.ready ## format and sort the code
+	@$(RUN) ruff check --fix .
+	@$(RUN) ruff format .
+
+deploy: $(VENV)/.ready ## deploy MODEL=... to this board (further plan options in ARGS)
+	@test -n "$(MODEL)" || { echo "error: MODEL is missing"; echo "  hint: make deploy MODEL=qwen3-8b"; exit 2; }
+	@$(RUN) speccompose deploy --model "$(MODEL)" $(ARGS)
+
+golden: $(VENV)/.ready ## write the golden stacks anew; review the diff
+	@$(RUN) python -m tests.golden_cases
+
+schema: $(VENV)/.ready ## write the JSON Schemas that editors use
+	@$(RUN) python -m speccompose.catalog.schema schemas
+
+docs: $(VENV)/.ready ## write the generated tables of the README and docs
+	@$(RUN) python -m tests.generated_docs
+
+bench: $(VENV)/.ready ## timings; never part of a test
+	@$(RUN) python -m tests.bench
+
+engine: $(VENV)/.ready ## start a container engine when none answers
+	@$(RUN) .ci/engine
+
+image: engine ## build the llama.cpp CPU image when it is missing
+	@images/llamacpp-cpu/build
+
+clean: ## remove caches and the virtual environment
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
+
+.PHONY: help setup demo test test-docker check format deploy golden schema docs bench engine image clean

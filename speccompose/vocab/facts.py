@@ -49,6 +49,7 @@ class DetectedDevice(Frozen, frozen=True, kw_only=True):
     mem_available_mib: int | None
     mem_free_mib: int | None
     evidence: tuple[str, ...]
+    jetpack_package: str | None = None
     findings: tuple[Finding, ...] = ()
 
 
@@ -85,3 +86,8 @@ class ResolvedDevice(Frozen, frozen=True, kw_only=True):
     def family(self) -> Family:
         """Family that image and speculation rules hang on."""
         return self.profile.family
+
+    @property
+    def is_jetson(self) -> bool:
+        """Whether L4T runs it: host networking, the nvidia runtime, nvpmodel."""
+        return self.profile.soc.startswith("tegra")

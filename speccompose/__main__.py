@@ -1,0 +1,22 @@
+"""Entry point: `speccompose` and `python -m speccompose`.
+
+Answers --version before anything heavy is imported, then hands over to cli.
+"""
+
+import sys
+
+from speccompose import __version__
+
+
+def main() -> None:
+    """Run the command line and exit with the contract's status."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"speccompose {__version__}")
+        return
+    from speccompose.cli.edge import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

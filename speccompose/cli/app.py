@@ -1,0 +1,54 @@
+"""The command group: each verb's module is imported only when that verb is called.
+
+Layer: cli.
+"""
+
+from importlib import import_module
+
+import click
+
+import speccompose
+
+VERBS: dict[str, tuple[str, str]] = {
+    "detect": ("detect", "which board is this, and how is that known"),
+    "plan": ("plan", "decide image, speculation and memory; touch nothing"),
+    "render": ("plan", "write the planned stack to a folder"),
+    "pull": ("serve", "bring the image and weights of a stack, resumable"),
+    "deploy": ("serve", "bring a stack up on this board and prove it"),
+    "verify": ("serve", "health, then one real answer"),
+    "accept": ("accept", "measure whether speculation pays here"),
+    "status": ("serve", "what runs, since when, and how it does"),
+    "logs": ("serve", "the server's log"),
+    "stop": ("serve", "stop a stack; it stays installed"),
+    "remove": ("serve", "remove a stack; weights stay"),
+    "rollback": ("serve", "return to the previous release"),
+    "doctor": ("doctor", "would a deploy work on this host"),
+    "catalog": ("catalog", "what is known: devices, images, models, methods"),
+}
+
+
+class Verbs(click.Group):
+    """A group that imports a verb's module when the verb is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Verbs in the order of the job, not of the alphabet."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        module = import_module(f"speccompose.cli.{VERBS[cmd_name][0]}")
+        command = getattr(module, cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(speccompose.__version__, prog_name="speccompose")
+def app() -> None:
+    """LLM serving with speculative decoding on NVIDIA Jetson: planned, deployed, proved."""

@@ -1,0 +1,92 @@
+"""`catalog`: what is known, what fits a board, and whether the data is sound.
+
+Layer: cli.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from speccompose import pipeline, proposals
+from speccompose.catalog.schema import write_schemas
+from speccompose.cli import session
+from speccompose.cli.options import board_options, board_source
+from speccompose.cli.output import echo, echo_json
+from speccompose.errors import ExitStatus, UsageError
+from speccompose.plan.models import find_model
+from speccompose.report.catalog_text import catalog_text, drafts_text, tables
+from speccompose.report.fits_text import fits_text
+from speccompose.vocab.request import StackRequest
+
+
+@click.group()
+def catalog() -> None:
+    """What is known: devices, images, models, methods, engines, releases."""
+
+
+@catalog.command("list")
+@board_options
+@click.option("--fits", is_flag=True, help="only what runs on this board, with its plan")
+@click.option("--drafts-for", metavar="M", help="the published ways to speculate for a model")
+@click.option("--json", "as_json", is_flag=True)
+def list_entries(fits: bool, drafts_for: str | None, as_json: bool, **values: Any) -> int:
+    """List the catalog; with --fits, what runs on a board."""
+    settings = session.settings()
+    known = session.catalog(settings)
+    if drafts_for is not None:
+        model = find_model(StackRequest(model=drafts_for), known).model
+        if as_json:
+            echo_json({"model": model.id, "pairings": model.pairings})
+        else:
+            echo(drafts_text(model))
+    elif fits or values.get("device"):
+        board = board_source(values)
+        device = pipeline.identify_board(board, known)
+        rows = proposals.what_fits(board, known)
+        if as_json:
+            echo_json({"device": device.id, "models": rows})
+        else:
+            echo(fits_text(device, rows))
+    elif as_json:
+        echo_json({name: tuple(entries) for name, entries in tables(known).items()})
+    else:
+        echo(catalog_text(known))
+    return int(ExitStatus.DONE)
+
+
+@catalog.command()
+@click.argument("entry_id", metavar="ID")
+def show(entry_id: str) -> int:
+    """Show one entry with its sources, as JSON."""
+    known = session.catalog(session.settings())
+    for entries in tables(known).values():
+        if entry_id in entries:
+            echo(msgspec.json.format(msgspec.json.encode(entries[entry_id]), indent=2).decode())
+            return int(ExitStatus.DONE)
+    raise UsageError(
+        f"nothing in the catalog is called {entry_id}",
+        hint="see speccompose catalog list",
+        code="unknown_entry",
+    )
+
+
+@catalog.command()
+@click.option("-o", "--output", default="schemas", show_default=True, metavar="DIR")
+def schema(output: str) -> int:
+    """Write the JSON Schemas that editors use to check and complete data files."""
+    write_schemas(Path(output))
+    echo(f"schemas written to {output}")
+    return int(ExitStatus.DONE)
+
+
+@catalog.command()
+def check() -> int:
+    """Check every data file, shipped and your own; all mistakes at once."""
+    known = session.catalog(session.settings())
+    total = sum(len(entries) for entries in tables(known).values())
+    echo(f"{total} entries, no mistakes")
+    for overlay in known.overlays:
+        echo(f"  yours: {overlay}")
+    return int(ExitStatus.DONE)

@@ -1,0 +1,61 @@
+"""`detect`: which board is this, and how is that known.
+
+Layer: cli.
+"""
+
+from pathlib import Path
+
+import click
+
+from speccompose import pipeline
+from speccompose.catalog.facts_file import write_facts
+from speccompose.cli import session
+from speccompose.cli.output import echo, echo_json
+from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.plan.export import refusal_document
+from speccompose.report.device_text import detect_document, device_text
+from speccompose.vocab.board import BoardSource
+
+
+@click.command()
+@click.option("--root", metavar="DIR", help="read this root folder; no command is run")
+@click.option("--facts", metavar="FILE", help="read a facts file")
+@click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded")
+@click.option("--save", metavar="FILE", help="write the facts, serial numbers removed")
+@click.option("--json", "as_json", is_flag=True, help="device and findings as JSON")
+def detect(
+    root: str | None, facts: str | None, assume_l4t: str | None, save: str | None, as_json: bool
+) -> int:
+    """Read this machine (or a root folder, or a facts file) and name the board."""
+    if root and facts:
+        raise UsageError("--root and --facts exclude each other", code="two_boards")
+    catalog = session.catalog(session.settings())
+    found = session.facts(root, facts)
+    if save is not None:
+        save_facts(write_facts(found), Path(save))
+    try:
+        device = pipeline.identify_board(BoardSource(facts=found, assume_l4t=assume_l4t), catalog)
+    except SpecComposeError as error:
+        if as_json:
+            refused = refusal_document(error, device=None)
+            echo_json({"device": None, "findings": refused.findings})
+        raise
+    if as_json:
+        echo_json(detect_document(device))
+    else:
+        echo(device_text(device))
+    return int(ExitStatus.DONE)
+
+
+def save_facts(text: str, file: Path) -> None:
+    """Write the facts file; complete or not at all.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    part = file.with_name(file.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}", code="save_failed") from None

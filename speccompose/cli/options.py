@@ -1,0 +1,125 @@
+"""Plan options, once, for plan, render and deploy: flags in, StackRequest and BoardSource out.
+
+Layer: cli.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from speccompose.cli import session
+from speccompose.errors import UsageError
+from speccompose.settings import Settings
+from speccompose.vocab.board import BoardSource
+from speccompose.vocab.request import StackRequest
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+METHODS = ("auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "ngram")
+
+_BOARD = (
+    click.option("--device", metavar="ID", help="plan for this module (see catalog list)"),
+    click.option("--l4t", metavar="X.Y.Z", help="with --device: its L4T release"),
+    click.option("--root", metavar="DIR", help="read the board from this root folder"),
+    click.option("--facts", metavar="FILE", help="read the board from a facts file"),
+    click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded in the plan"),
+)
+_STACK = (
+    click.option("--model", metavar="M", help="catalog id, Hugging Face repo, or repo:QUANT"),
+    click.option("--engine", type=click.Choice(["auto", "vllm", "llama.cpp"]), default="auto"),
+    click.option("--method", type=click.Choice(METHODS), default="auto", help="speculation"),
+    click.option("--draft", metavar="REPO", help="draft checkpoint"),
+    click.option("--depth", type=int, metavar="N", help="draft tokens a pass; never adjusted"),
+    click.option("--workload", type=click.Choice(["chat", "code", "json"]), default="chat"),
+    click.option("--context", type=int, metavar="N", help="prompt plus output, tokens"),
+    click.option("--concurrency", type=int, default=1, metavar="N", show_default=True),
+    click.option("--gpu-memory-utilization", type=float, metavar="X", help="vLLM's share"),
+    click.option("--image", metavar="REF", help="this image instead of the chosen one"),
+    click.option("--name", metavar="NAME", help="stack name; default from the model"),
+    click.option("--port", type=int, metavar="N", help="default 8000 (vLLM), 8080 (llama.cpp)"),
+    click.option("--bind", default="127.0.0.1", metavar="ADDR", show_default=True),
+    click.option("--api-key-file", metavar="FILE", help="needed for a bind beyond loopback"),
+    click.option("--insecure", is_flag=True, help="bind beyond loopback without a key"),
+    click.option("--force", is_flag=True, help="keep a utilization given by hand as it is"),
+    click.option("--offline", is_flag=True, help="never ask a hub or registry"),
+    click.option("--runtime", type=click.Choice(["container", "native"]), default="container"),
+    click.option("--set", "set_flags", multiple=True, metavar="FLAG=VALUE", help="engine flag"),
+)
+
+
+def board_options(verb: Verb) -> Verb:
+    """Add --device, --l4t, --root, --facts, --assume-l4t."""
+    return _add(_BOARD, verb)
+
+
+def stack_options(verb: Verb) -> Verb:
+    """Add every plan option of the contract."""
+    return _add(_STACK, verb)
+
+
+def _add(options: tuple[Callable[[Verb], Verb], ...], verb: Verb) -> Verb:
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
+
+
+def board_source(values: Mapping[str, Any]) -> BoardSource:
+    """The board that the flags name.
+
+    Raises:
+        UsageError: flags that exclude each other.
+        DataError: facts cannot be read.
+    """
+    named = [f"--{key}" for key in ("device", "root", "facts") if values.get(key)]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} exclude each other", code="two_boards")
+    if values.get("l4t") and not values.get("device"):
+        raise UsageError(
+            "--l4t goes with --device only",
+            hint="use --assume-l4t for a board that does not tell its release",
+            code="l4t_without_device",
+        )
+    if values.get("assume_l4t") and values.get("device"):
+        raise UsageError(
+            "--assume-l4t does not go with --device", hint="use --l4t", code="assume_with_device"
+        )
+    if values.get("device"):
+        return BoardSource(device=values["device"], l4t=values.get("l4t"))
+    facts = session.facts(values.get("root"), values.get("facts"))
+    return BoardSource(facts=facts, assume_l4t=values.get("assume_l4t"))
+
+
+def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest:
+    """The request that the flags make.
+
+    Raises:
+        UsageError: a value out of range, or a malformed --set.
+    """
+    fields = {
+        "model": values["model"],
+        "context_tokens": values["context"],
+        "set_flags": tuple(parse_set(item) for item in values["set_flags"]),
+        "state_root": settings.state_root,
+        "secrets_root": settings.secrets_root,
+    }
+    same = set(StackRequest.__struct_fields__) - fields.keys()
+    fields.update({name: values[name] for name in same})
+    try:
+        return msgspec.convert(fields, StackRequest)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"bad option: {error}", code="bad_option") from None
+
+
+def parse_set(item: str) -> tuple[str, str]:
+    """`FLAG=VALUE` or `FLAG` (a switch) as a pair; leading dashes are optional.
+
+    Raises:
+        UsageError: no flag name.
+    """
+    flag, _, value = item.partition("=")
+    flag = "--" + flag.strip().lstrip("-")
+    if flag == "--" or any(char.isspace() for char in flag):
+        raise UsageError(f"--set {item}: wanted FLAG=VALUE", code="bad_set")
+    return flag, value

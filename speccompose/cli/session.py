@@ -1,0 +1,58 @@
+"""What every verb starts with: settings, the catalog, and the board it is about.
+
+Layer: cli. Reads the environment (through settings), nothing else.
+"""
+
+import os
+from pathlib import Path
+
+from speccompose.catalog.facts_file import read_facts
+from speccompose.catalog.load import load_catalog
+from speccompose.errors import DataError
+from speccompose.settings import Settings, read_settings
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.facts import RawFacts
+from speccompose.world.machine import read_machine, read_root
+
+
+def settings() -> Settings:
+    """Settings from this process's environment."""
+    return read_settings(os.environ, Path.cwd())
+
+
+def catalog(current: Settings) -> Catalog:
+    """The catalog with the user's overlays.
+
+    Raises:
+        DataError: every mistake in every file at once.
+    """
+    cache = Path(current.cache_dir) if current.cache_dir else None
+    overlays = tuple(Path(root) for root in current.overlays)
+    return load_catalog(Path(current.data_root), overlays, cache)
+
+
+def facts(root: str | None, file: str | None) -> RawFacts:
+    """Facts from a file, a root folder, or this machine.
+
+    Raises:
+        DataError: unreadable or malformed.
+    """
+    if file is not None:
+        return read_facts(read_text(file), file)
+    if root is not None:
+        return read_root(Path(root))
+    return read_machine()
+
+
+def read_text(file: str) -> str:
+    """A text file that the user named.
+
+    Raises:
+        DataError: it cannot be read as UTF-8 text.
+    """
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"cannot read {file}: {error.strerror}", code="facts_unreadable") from None
+    except UnicodeDecodeError:
+        raise DataError(f"cannot read {file}: not UTF-8 text", code="facts_unreadable") from None

@@ -1,0 +1,213 @@
+"""Stage 6 of 7, after the budget, before render: every decision becomes one finished stack.
+
+Pure. Turns the chosen image, speculation and memory into argument lists, mounts, health check,
+acceptance rules and the digest that identifies the stack.
+"""
+
+import hashlib
+import re
+
+import msgspec
+
+from speccompose.engines import ENGINES
+from speccompose.engines.protocol import EngineInputs
+from speccompose.errors import UsageError
+from speccompose.plan.choose import Fit
+from speccompose.plan.deadline import explain_deadline, start_deadline_s
+from speccompose.plan.exposure import exposure_findings
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.finding import Decision, Finding
+from speccompose.vocab.image import ImageRanking
+from speccompose.vocab.model import Checkpoint, ModelEntry
+from speccompose.vocab.plan import Acceptance, Health, Mount, SpeculationPlan, StackPlan
+from speccompose.vocab.request import StackRequest
+
+TARGET_PATH = "/models/target"
+DRAFT_PATH = "/models/draft"
+SECRETS_PATH = "/secrets"
+
+_NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}$")
+
+
+def assemble_stack(
+    device: ResolvedDevice,
+    model: ModelEntry,
+    ranking: ImageRanking,
+    *,
+    fit: Fit,
+    request: StackRequest,
+    catalog: Catalog,
+) -> StackPlan:
+    """Put the decided parts together.
+
+    Raises:
+        UsageError: the stack name cannot be a Compose project name.
+        ImageError: a flag that the engine version does not have.
+    """
+    entry = catalog.engines[fit.choice.image.engine]
+    engine = ENGINES[entry.id]
+    inputs = engine_inputs(device, model, fit=fit, request=request, catalog=catalog)
+    off = msgspec.structs.replace(inputs, speculation=_without(fit.speculation))
+    weights_mib = fit.memory.weights_mib + fit.memory.draft_mib
+    deadline_s = start_deadline_s(device, entry, weights_mib)
+    environment = dict(engine.environment(inputs))
+    if entry.id == "vllm":
+        environment["VLLM_ENGINE_READY_TIMEOUT_S"] = str(deadline_s)
+    plan = StackPlan(
+        name=stack_name(model, request),
+        request=request,
+        device=device,
+        choice=fit.choice,
+        rejected=ranking.rejected,
+        model=model,
+        speculation=fit.speculation,
+        memory=fit.memory,
+        image_reference=image_reference(fit),
+        entrypoint=fit.choice.image.entrypoint,
+        command=engine.command(inputs),
+        environment=environment,
+        mounts=_mounts(fit, request, stack_name(model, request)),
+        port=inputs.port,
+        bind=request.bind,
+        host_network=device.is_jetson,
+        gpu_runtime=None if device.family == "generic" else "nvidia",
+        user=fit.choice.image.user,
+        read_only=fit.choice.image.read_only,
+        health=Health(start_deadline_s=deadline_s, test=engine.health_test(inputs)),
+        acceptance=Acceptance(
+            baseline_command=engine.command(off),
+            speculation_expected=fit.speculation.method is not None,
+            counters=engine.counters_prefix,
+            version_path=engine.version_path,
+            synthetic=fit.speculation.synthetic,
+        ),
+        served_name=inputs.served_name,
+        api_key=request.api_key_file is not None,
+        findings=_findings(device, fit, exposure_findings(request, entry)),
+        decisions=_decisions(device, fit, explain_deadline(device, entry, weights_mib)),
+        digest="",
+    )
+    return msgspec.structs.replace(plan, digest=plan_digest(plan))
+
+
+def engine_inputs(
+    device: ResolvedDevice,
+    model: ModelEntry,
+    *,
+    fit: Fit,
+    request: StackRequest,
+    catalog: Catalog,
+) -> EngineInputs:
+    """What the engine's argument list is made from."""
+    entry = catalog.engines[fit.choice.image.engine]
+    host = request.bind if device.is_jetson else "0.0.0.0"
+    return EngineInputs(
+        device=device,
+        choice=fit.choice,
+        model=model,
+        speculation=fit.speculation,
+        memory=fit.memory,
+        request=request,
+        engine=entry,
+        port=request.port or entry.default_port,
+        host=host,
+        target_path=TARGET_PATH,
+        draft_path=DRAFT_PATH,
+        api_key_path=SECRETS_PATH if request.api_key_file else None,
+        served_name=fit.choice.checkpoint.repo,
+    )
+
+
+def stack_name(model: ModelEntry, request: StackRequest) -> str:
+    """The name asked for, or a slug of the model id.
+
+    Raises:
+        UsageError: the name asked for is no Compose project name.
+    """
+    if request.name is None:
+        return re.sub(r"[^a-z0-9]+", "-", model.id).strip("-")
+    if not _NAME.match(request.name):
+        raise UsageError(
+            f"--name {request.name} cannot name a stack",
+            hint="use lower-case letters, digits and dashes, for example qwen3-8b",
+            code="bad_name",
+        )
+    return request.name
+
+
+def image_reference(fit: Fit) -> str:
+    """Repository, tag and, where known, digest: what Compose pulls and runs."""
+    build = fit.choice.build
+    if build.digest is None or "@" in build.reference:
+        return build.reference
+    return f"{build.reference}@{build.digest}"
+
+
+def repo_directory(repo: str) -> str:
+    """Folder of a repo's weights below the models folder."""
+    return repo.replace("/", "--")
+
+
+def plan_digest(plan: StackPlan) -> str:
+    """sha256 over what runs, and nothing that only describes it (contract, `digest`)."""
+    body = {
+        "image": plan.image_reference,
+        "entrypoint": plan.entrypoint,
+        "command": plan.command,
+        "environment": plan.environment,
+        "mounts": plan.mounts,
+        "port": plan.port,
+        "bind": plan.bind,
+        "health": plan.health,
+        "acceptance": plan.acceptance,
+    }
+    text = msgspec.json.encode(body, order="sorted")
+    return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+def _without(speculation: SpeculationPlan) -> SpeculationPlan:
+    return SpeculationPlan(method=None, depth=0, reason=f"baseline of {speculation.label}")
+
+
+def _mounts(fit: Fit, request: StackRequest, name: str) -> tuple[Mount, ...]:
+    models = f"{request.state_root}/models"
+    checkpoint: Checkpoint = fit.choice.checkpoint
+    mounts = [Mount(source=f"{models}/{repo_directory(checkpoint.repo)}", target=TARGET_PATH)]
+    if fit.speculation.draft_repo is not None:
+        draft = repo_directory(fit.speculation.draft_repo)
+        mounts.append(Mount(source=f"{models}/{draft}", target=DRAFT_PATH))
+    if request.api_key_file is not None:
+        mounts.append(Mount(source=f"{request.secrets_root}/{name}", target=SECRETS_PATH))
+    if fit.choice.image.cache_dir is not None:
+        version = fit.choice.build.version.replace("/", "-")
+        volume = f"speccompose-cache-{fit.choice.image.engine}-{version}"
+        mounts.append(
+            Mount(source=volume, target=fit.choice.image.cache_dir, read_only=False, volume=True)
+        )
+    return tuple(mounts)
+
+
+def _findings(
+    device: ResolvedDevice, fit: Fit, exposure: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Findings of all stages in their order, each once."""
+    every = (
+        *device.findings,
+        *fit.choice.findings,
+        *fit.findings,
+        *fit.speculation.findings,
+        *fit.memory.findings,
+        *exposure,
+    )
+    return tuple(dict.fromkeys(every))
+
+
+def _decisions(device: ResolvedDevice, fit: Fit, deadline: Decision) -> tuple[Decision, ...]:
+    return (
+        *device.decisions,
+        *fit.choice.decisions,
+        *fit.speculation.decisions,
+        *fit.memory.decisions,
+        deadline,
+    )

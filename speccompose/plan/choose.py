@@ -1,0 +1,92 @@
+"""Stage 5 of 7, after speculate, before assemble: the first candidate that fits in memory.
+
+Pure. A draft costs memory and memory decides whether a draft fits, so candidates come best first
+and the budget takes the first that fits; the last one is always "no speculation".
+"""
+
+import msgspec
+
+from speccompose.errors import MemoryFitError, SpecComposeError, SpeculationError
+from speccompose.plan.budget import fit_memory
+from speccompose.plan.speculate import propose_speculation
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.finding import Finding, info
+from speccompose.vocab.image import ImageChoice, ImageRanking
+from speccompose.vocab.model import ModelEntry
+from speccompose.vocab.plan import MemoryPlan, SpeculationPlan
+from speccompose.vocab.request import StackRequest
+
+
+class Fit(Frozen, frozen=True, kw_only=True):
+    """What was taken, and what was tried before it."""
+
+    choice: ImageChoice
+    speculation: SpeculationPlan
+    memory: MemoryPlan
+    findings: tuple[Finding, ...] = ()
+
+
+def first_that_fits(
+    device: ResolvedDevice,
+    model: ModelEntry,
+    ranking: ImageRanking,
+    *,
+    request: StackRequest,
+    catalog: Catalog,
+) -> Fit:
+    """Take the best candidate that memory allows.
+
+    Raises:
+        SpeculationError: no image can speculate as asked, though the model would serve without.
+        MemoryFitError: nothing fits; the first candidate's figures are told.
+    """
+    refused: list[SpeculationError] = []
+    too_big: list[MemoryFitError] = []
+    for choice in ranking.choices:
+        try:
+            proposals = propose_speculation(device, choice, model, request, catalog)
+        except SpeculationError as error:
+            refused.append(error)
+            continue
+        for speculation in proposals:
+            try:
+                memory = fit_memory(device, choice, speculation, model, request, catalog)
+            except MemoryFitError as error:
+                too_big.append(error)
+                continue
+            skipped = tuple(_skipped(error) for error in too_big)
+            return Fit(choice=choice, speculation=speculation, memory=memory, findings=skipped)
+    if too_big:
+        raise too_big[0]
+    raise _refusal(device, model, ranking, request=request, catalog=catalog, refused=refused)
+
+
+def _skipped(error: MemoryFitError) -> Finding:
+    return info("candidate_too_big", error.brief, hint=error.hint, source="rules section 4")
+
+
+def _refusal(
+    device: ResolvedDevice,
+    model: ModelEntry,
+    ranking: ImageRanking,
+    *,
+    request: StackRequest,
+    catalog: Catalog,
+    refused: list[SpeculationError],
+) -> SpecComposeError:
+    """A refusal is 7 only if the model would plan without speculation (rules section 2)."""
+    plain = msgspec.structs.replace(request, method="none", draft=None, depth=None)
+    try:
+        first_that_fits(device, model, ranking, request=plain, catalog=catalog)
+    except SpecComposeError as deeper:
+        return deeper
+    first = refused[0]
+    details = list(first.details)
+    for other in refused[1:]:
+        if other.brief != first.brief:
+            details.append(other.brief)
+    return SpeculationError(
+        first.brief, details, hint=first.hint, code=first.code, source=first.source
+    )

@@ -1,0 +1,173 @@
+"""A plan, or what is known of a refused one, as the contract's JSON. Pure.
+
+Stands beside stage 7: render puts the same document into plan.json.
+"""
+
+import msgspec
+
+import speccompose
+from speccompose.errors import SpecComposeError
+from speccompose.plan.assemble import repo_directory
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.document import (
+    DeviceDocument,
+    Download,
+    ImageDocument,
+    MemoryDocument,
+    ModelDocument,
+    PlanDocument,
+    SpeculationDocument,
+)
+from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.finding import Finding, Rejection, Severity
+from speccompose.vocab.plan import MemoryPlan, SpeculationPlan, StackPlan
+from speccompose.vocab.request import StackRequest
+
+
+def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
+    """The whole plan in the contract's shape."""
+    build, checkpoint = plan.choice.build, plan.choice.checkpoint
+    return PlanDocument(
+        device=device_document(plan.device),
+        image=ImageDocument(
+            id=plan.choice.image.id,
+            reference=plan.image_reference,
+            engine=plan.choice.image.engine,
+            engine_version=build.version,
+            digest=build.digest,
+            rejected=plan.rejected,
+        ),
+        model=ModelDocument(
+            id=plan.model.id,
+            repo=checkpoint.repo,
+            format=checkpoint.format,
+            weights_mib=plan.memory.weights_mib,
+            file=checkpoint.file,
+        ),
+        speculation=speculation_document(plan.speculation),
+        memory=memory_document(plan.memory),
+        entrypoint=plan.entrypoint,
+        command=plan.command,
+        environment=dict(sorted(plan.environment.items())),
+        port=plan.port,
+        bind=plan.bind,
+        health=plan.health,
+        acceptance=plan.acceptance,
+        findings=plan.findings,
+        digest=plan.digest,
+        name=plan.name,
+        project=f"speccompose-{plan.name}",
+        served_name=plan.served_name,
+        gpu_runtime=plan.gpu_runtime,
+        user=plan.user,
+        api_key=plan.api_key,
+        api_key_file=plan.request.api_key_file,
+        mounts=plan.mounts,
+        downloads=downloads(plan),
+        decisions=plan.decisions,
+        request=plan.request,
+        overlays=catalog.overlays,
+        speccompose=speccompose.__version__,
+    )
+
+
+def refusal_document(
+    error: SpecComposeError,
+    *,
+    device: ResolvedDevice | None,
+    rejected: tuple[Rejection, ...] = (),
+    request: StackRequest | None = None,
+) -> PlanDocument:
+    """The same object for a refusal: what is known, and the error as a finding."""
+    finding = Finding(
+        severity=Severity.ERROR,
+        code=error.code,
+        message="\n".join((error.brief, *error.details)),
+        hint=error.hint,
+        source=error.source,
+    )
+    known = device.findings if device is not None else ()
+    image = None
+    if rejected:
+        image = ImageDocument(
+            id=None,
+            reference=None,
+            engine=None,
+            engine_version=None,
+            digest=None,
+            rejected=rejected,
+        )
+    return PlanDocument(
+        device=device_document(device) if device is not None else None,
+        image=image,
+        findings=(*known, finding),
+        request=request,
+        decisions=device.decisions if device is not None else (),
+        speccompose=speccompose.__version__,
+    )
+
+
+def device_document(device: ResolvedDevice) -> DeviceDocument:
+    """The board part of the document."""
+    return DeviceDocument(
+        id=device.id,
+        family=device.family,
+        name=device.profile.name,
+        soc=device.soc.id,
+        compute_capability=device.soc.compute_capability,
+        l4t=device.l4t,
+        jetpack=device.jetpack,
+        memory_mib=device.memory_mib,
+        memory_available_mib=device.available_mib,
+        evidence=device.evidence,
+    )
+
+
+def speculation_document(speculation: SpeculationPlan) -> SpeculationDocument:
+    """The speculation part of the document."""
+    return SpeculationDocument(
+        method=speculation.label,
+        depth=speculation.depth,
+        draft=speculation.draft_repo,
+        reason=speculation.reason,
+        predicted_speedup=speculation.predicted_speedup,
+    )
+
+
+def memory_document(memory: MemoryPlan) -> MemoryDocument:
+    """The memory part of the document."""
+    fields = {name: getattr(memory, name) for name in MemoryDocument.__struct_fields__}
+    return MemoryDocument(**fields)
+
+
+def downloads(plan: StackPlan) -> tuple[Download, ...]:
+    """What `pull` must bring before a deploy."""
+    checkpoint = plan.choice.checkpoint
+    wanted = [
+        Download(
+            role="target",
+            repo=checkpoint.repo,
+            file=checkpoint.file,
+            directory=repo_directory(checkpoint.repo),
+            mib=checkpoint.weights_mib,
+            bundled=checkpoint.bundled,
+        )
+    ]
+    draft = plan.speculation
+    if draft.draft_repo is not None:
+        wanted.append(
+            Download(
+                role="draft",
+                repo=draft.draft_repo,
+                file=draft.draft_file,
+                directory=repo_directory(draft.draft_repo),
+                mib=draft.draft_mib or None,
+                bundled=draft.pairing.draft_bundled if draft.pairing is not None else None,
+            )
+        )
+    return tuple(wanted)
+
+
+def encode_document(document: PlanDocument) -> bytes:
+    """The document as indented JSON with a final newline; the same plan gives the same bytes."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

@@ -1,0 +1,231 @@
+"""Stage 7 of 7: a finished plan becomes the bytes of a stack folder. Pure.
+
+The only importer of jinja2. Templates print and never decide; each printed value goes through one
+finaliser per file format. The Compose file is parsed again and compared with the plan, so what
+runs is what was planned (YAML -> argv -> JSON).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from speccompose.catalog.yaml_file import parse_plain
+from speccompose.errors import SpecComposeError
+from speccompose.plan.export import encode_document, plan_document
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.plan import Mount, StackPlan
+from speccompose.vocab.rendered import RenderedFile, RenderedStack
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+STOP_GRACE_S = 30
+PIDS_LIMIT = 4096
+
+
+class Variable(Frozen, frozen=True, kw_only=True):
+    """One environment variable, as the template prints it."""
+
+    name: str
+    value: str
+
+
+Value = str | int | bool | None
+View = dict[str, Value | tuple[str, ...] | tuple[Variable, ...] | tuple[Mount, ...]]
+
+
+def render_stack(plan: StackPlan, catalog: Catalog, program: bytes) -> RenderedStack:
+    """Print every file of the stack folder; ``program`` is the on-board program's zipapp.
+
+    Raises:
+        SpecComposeError: the printed Compose file says something else than the plan (our bug).
+    """
+    compose = _print(catalog.templates["compose.yaml.j2"], compose_view(plan), yaml_scalar)
+    check_compose(compose, plan)
+    unit = _print(catalog.templates["stack.service.j2"], unit_view(plan), unit_word)
+    env = _print(catalog.templates["speccompose.env.j2"], env_view(plan), env_word)
+    document = encode_document(plan_document(plan, catalog))
+    acceptance = json.loads(document)["acceptance"]
+    files = [
+        RenderedFile(path="compose.yaml", content=compose.encode()),
+        RenderedFile(path="speccompose.env", content=env.encode()),
+        RenderedFile(path=f"{plan.name}.service", content=unit.encode()),
+        RenderedFile(path="plan.json", content=document),
+        RenderedFile(path="acceptance.json", content=_json(acceptance)),
+        RenderedFile(path="check", content=program, mode=0o755),
+    ]
+    files.append(RenderedFile(path="SHA256SUMS", content=_sums(files)))
+    return RenderedStack(name=plan.name, digest=plan.digest, files=tuple(files))
+
+
+def compose_view(plan: StackPlan) -> View:
+    """Finished values for compose.yaml."""
+    return {
+        "project": project_name(plan),
+        "name": plan.name,
+        "image": plan.image_reference,
+        "gpu_runtime": plan.gpu_runtime,
+        "user": plan.user,
+        "host_network": plan.host_network,
+        "published": None if plan.host_network else published_port(plan),
+        "entrypoint": plan.entrypoint,
+        "command": plan.command,
+        "environment": tuple(
+            Variable(name=name, value=value) for name, value in sorted(plan.environment.items())
+        ),
+        "binds": tuple(mount for mount in plan.mounts if not mount.volume),
+        "volumes": tuple(mount for mount in plan.mounts if mount.volume),
+        "shm_size": f"{max(plan.memory.shm_mib, 64)}m",
+        "read_only": plan.read_only,
+        "stop_grace": f"{STOP_GRACE_S}s",
+        "memory_limit": f"{memory_limit_mib(plan)}m",
+        "pids_limit": PIDS_LIMIT,
+        "health_test": plan.health.test,
+        "start_period": f"{plan.health.start_deadline_s}s",
+        "interval": f"{plan.health.interval_s}s",
+        "timeout": f"{plan.health.timeout_s}s",
+        "retries": plan.health.retries,
+    }
+
+
+def unit_view(plan: StackPlan) -> View:
+    """Finished values for the systemd unit."""
+    state = plan.request.state_root
+    return {
+        "name": plan.name,
+        "project": project_name(plan),
+        "folder": f"{state}/stacks/{plan.name}/current",
+        "models": f"{state}/models",
+        "state": state,
+        "start_deadline": plan.health.start_deadline_s,
+        "start_timeout": plan.health.start_deadline_s + 60,
+        "stop_grace": STOP_GRACE_S,
+        "stop_timeout": STOP_GRACE_S + 30,
+    }
+
+
+def env_view(plan: StackPlan) -> View:
+    """Finished values for speccompose.env."""
+    host = "127.0.0.1" if plan.bind in ("0.0.0.0", "::") else plan.bind
+    return {
+        "name": plan.name,
+        "project": project_name(plan),
+        "digest": plan.digest,
+        "endpoint": f"http://{url_host(host)}:{plan.port}/v1",
+        "served_name": plan.served_name,
+    }
+
+
+def project_name(plan: StackPlan) -> str:
+    """The Compose project of a stack."""
+    return f"speccompose-{plan.name}"
+
+
+def published_port(plan: StackPlan) -> str:
+    """Compose's short form, bound to one address."""
+    return f"{url_host(plan.bind)}:{plan.port}:{plan.port}"
+
+
+def memory_limit_mib(plan: StackPlan) -> int:
+    """A ceiling that keeps sshd alive when the estimate is wrong, not the estimate itself.
+
+    Total less the 2 GiB of headroom (rules section 4), in steps of 256 MiB, so that boards whose
+    MemTotal differs by a few MiB get the same file.
+    """
+    return (plan.memory.total_mib - 2048) // 256 * 256
+
+
+def url_host(address: str) -> str:
+    """IPv6 addresses stand in brackets."""
+    return f"[{address}]" if ":" in address else address
+
+
+def yaml_scalar(value: Value) -> str:
+    """A value as YAML: text always quoted, with `$` doubled so that Compose does not expand it."""
+    if value is None:
+        raise ValueError("an absent value reached a template")
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    return json.dumps(value.replace("$", "$$"), ensure_ascii=False)
+
+
+def unit_word(value: Value) -> str:
+    """A value inside a systemd unit: `%` doubled; white space and quotes cannot be printed."""
+    text = str(value)
+    if any(char in text for char in " \t\n\"'\\;"):
+        raise ValueError(f"cannot stand in a systemd unit: {text!r}")
+    return text.replace("%", "%%")
+
+
+def env_word(value: Value) -> str:
+    """A value in speccompose.env: one line, quoted when a shell would split it."""
+    text = str(value)
+    if "\n" in text or "'" in text:
+        raise ValueError(f"cannot stand in an env file: {text!r}")
+    return text if text.replace("-", "").replace("_", "").isalnum() else f"'{text}'"
+
+
+def check_compose(text: str, plan: StackPlan) -> None:
+    """Parse what was printed and compare it with the plan.
+
+    Raises:
+        SpecComposeError: status 1, a bug of ours.
+    """
+    parsed = parse_plain(text)
+    service = parsed["services"]["server"] if isinstance(parsed, dict) else {}
+    wanted = {
+        "image": plan.image_reference,
+        "entrypoint": list(plan.entrypoint),
+        "command": list(plan.command),
+        "environment": dict(plan.environment),
+    }
+    for key, value in wanted.items():
+        if undouble(service.get(key)) != value:
+            raise SpecComposeError(
+                f"the rendered Compose file does not say what was planned ({key})",
+                [f"planned: {value}", f"printed: {service.get(key)}"],
+                hint="please report this with the plan options that you used",
+            )
+
+
+def undouble(value: object) -> object:
+    """Compose's reading of a rendered value: `$$` is `$`."""
+    if isinstance(value, str):
+        return value.replace("$$", "$")
+    if isinstance(value, list):
+        return [undouble(item) for item in value]
+    if isinstance(value, dict):
+        return {key: undouble(item) for key, item in value.items()}
+    return value
+
+
+def _print(template: str, view: View, finalise: Callable[[Value], str]) -> str:
+    return _compiled(template, finalise).render(view)
+
+
+@lru_cache(maxsize=16)
+def _compiled(template: str, finalise: Callable[[Value], str]) -> "Template":
+    # Imported where used: `plan` prints no stack and must not wait 90 ms for jinja2.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        finalize=finalise,
+    )
+    return environment.from_string(template)
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _sums(files: list[RenderedFile]) -> bytes:
+    lines = [f"{hashlib.sha256(f.content).hexdigest()}  {f.path}\n" for f in files]
+    return "".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])).encode()

@@ -1,0 +1,4 @@
+"""Plans, findings, results -> text for people and JSON for scripts. Pure; prints nothing.
+
+Layer: report.
+"""

@@ -1,0 +1,39 @@
+"""A refusal as text: what was wanted, what was there, what to do.
+
+Layer: report. Pure.
+"""
+
+import textwrap
+
+from speccompose.errors import SpecComposeError
+
+WIDTH = 80
+
+
+def failure_text(error: SpecComposeError) -> str:
+    """The shape that every error has: brief, details indented, hint last; at most 80 columns."""
+    lines = wrapped(f"error: {error.brief}", indent="  ")
+    for detail in error.details:
+        lines += wrapped(f"  {detail}", indent="    ")
+    if error.hint:
+        lines += wrapped(f"  hint: {error.hint}", indent="    ")
+    return "\n".join(lines)
+
+
+def wrapped(text: str, *, indent: str) -> list[str]:
+    """Wrap prose to 80 columns; lines that are already laid out (source excerpts) stay."""
+    lines: list[str] = []
+    for line in text.splitlines() or [""]:
+        if len(line) <= WIDTH:
+            lines.append(line)
+            continue
+        first = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line.strip(),
+            WIDTH,
+            initial_indent=first,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return lines

@@ -1,0 +1,21 @@
+"""Which board a plan is for: named, read from facts, or this machine.
+
+Layer: vocab. What stands in front of stage 1.
+"""
+
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.facts import RawFacts
+
+
+class BoardSource(Frozen, frozen=True, kw_only=True):
+    """Exactly one of ``device`` and ``facts`` is given.
+
+    ``committed_available_mib``: what the running release was planned with; a redeploy plans with
+    the same figure, so that the memory it holds itself does not change its digest.
+    """
+
+    device: str | None = None
+    l4t: str | None = None
+    facts: RawFacts | None = None
+    assume_l4t: str | None = None
+    committed_available_mib: int | None = None

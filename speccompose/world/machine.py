@@ -1,0 +1,59 @@
+"""This machine, or a copied root folder, as facts.
+
+Layer: world. The reading itself is device/probe.py, the same code that runs on boards.
+"""
+
+from pathlib import Path
+
+from speccompose.catalog.yaml_file import parse_plain
+from speccompose.device import probe
+from speccompose.errors import DataError
+from speccompose.vocab.facts import RawFacts
+from speccompose.world.jtop_source import power_and_clocks
+
+COMMANDS_FILE = "speccompose-commands.yaml"
+
+
+def read_machine() -> RawFacts:
+    """Facts of the machine that this runs on; jetson-stats adds the power mode if it answers."""
+    found = probe.probe("/")
+    commands = dict(found["commands"])
+    for name, text in (power_and_clocks() or {}).items():
+        commands.setdefault(name, text)
+    return RawFacts(origin="this machine", files=found["files"], commands=commands)
+
+
+def read_root(root: Path) -> RawFacts:
+    """Facts from a root folder; no command is run, outputs come from its commands file.
+
+    Raises:
+        DataError: the folder is missing or unreadable, or its commands file is malformed.
+    """
+    try:
+        found = probe.probe(str(root))
+        file = root / COMMANDS_FILE
+        text = file.read_text(encoding="utf-8") if file.is_file() else None
+    except (probe.ProbeError, OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"cannot read the root folder {root}: {error}",
+            hint="name the folder that holds etc/ and proc/ of the board",
+            code="root_unreadable",
+        ) from None
+    commands = {} if text is None else _commands(parse_plain(text), file)
+    return RawFacts(origin=str(root), files=found["files"], commands=commands)
+
+
+def _commands(parsed: object, file: Path) -> dict[str, str]:
+    """The commands file: a mapping from command to its standard output."""
+    if parsed is None:
+        return {}
+    if not isinstance(parsed, dict):
+        raise DataError(f"{file} must map commands to their output", code="bad_commands_file")
+    wrong = [str(key) for key, value in parsed.items() if not isinstance(value, str)]
+    if wrong:
+        raise DataError(
+            f"{file} must map commands to text",
+            [f"not text: {key}" for key in wrong],
+            code="bad_commands_file",
+        )
+    return {str(key): value for key, value in parsed.items()}
