@@ -7,36 +7,27 @@ thousands of boards may be planned in one process.
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from speccompose.catalog.plain_data import Plain, bare_scalar, kind_of
+from speccompose.catalog.plain_data import MAX_BYTES, Plain, bare_scalar, kind_of
 from speccompose.catalog.problem import (
     InvalidDataError,
-    KeyPath,
-    Position,
-    Problem,
+    Mistake,
+    Positions,
     did_you_mean,
-    line_at,
-    show_path,
+    place,
     source_lines,
 )
 from speccompose.catalog.serials import remove_serial_numbers
 from speccompose.vocab.facts import RawFacts
 
-if TYPE_CHECKING:
-    from speccompose.catalog.yaml_file import Positions
-
 FORMAT_VERSION: Final = 1
-MAX_BYTES: Final = 5 * 1024 * 1024
 _SECTIONS: Final = ("files", "commands")
 _DEVICE_TREE: Final = "/sys/firmware/devicetree/base/"
 _DEVICE_TREE_LINK: Final = "/proc/device-tree/"
 _ESCAPES: Final = {"\0": "\\0", "\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _SURROGATES: Final = range(0xD800, 0xE000)
 _LONGEST_SIMPLE_KEY: Final = 100
-
-_Fault = tuple[KeyPath, bool, str, str | None]
-"""Path, whether the key (not its value) is wrong, what was expected, hint."""
 
 
 def read_facts(text: str, origin: str) -> RawFacts:
@@ -96,7 +87,7 @@ def _read_yaml(text: str, origin: str) -> RawFacts:
     return _checked(read.data, text, origin, positions=read.positions)
 
 
-def _checked(data: Plain, text: str, origin: str, *, positions: "Positions | None") -> RawFacts:
+def _checked(data: Plain, text: str, origin: str, *, positions: Positions | None) -> RawFacts:
     """Build the facts, or refuse with every fault at its place.
 
     Raises:
@@ -108,11 +99,12 @@ def _checked(data: Plain, text: str, origin: str, *, positions: "Positions | Non
     lines = source_lines(text)
     where = _positions_of_json(text) if positions is None else positions
     raise InvalidDataError(
-        f"facts file {origin} is not usable", [_problem(f, origin, lines, where) for f in faults]
+        f"facts file {origin} is not usable",
+        [place(fault, origin, lines, where) for fault in faults],
     )
 
 
-def _positions_of_json(text: str) -> "Positions | None":
+def _positions_of_json(text: str) -> Positions | None:
     """JSON is YAML, nearly: where the YAML reader agrees, it knows the places."""
     from speccompose.catalog.yaml_file import parse
 
@@ -122,66 +114,50 @@ def _positions_of_json(text: str) -> "Positions | None":
         return None
 
 
-def _problem(
-    fault: _Fault, origin: str, lines: list[str], positions: "Positions | None"
-) -> Problem:
-    path, at_key, expected, hint = fault
-    place: Position | None = None
-    if positions is not None:
-        place = positions.of_key(path) if at_key else positions.of_value(path)
-    return Problem(
-        file=origin,
-        position=place,
-        path=show_path(path),
-        source_line=None if place is None else line_at(lines, place),
-        expected=expected,
-        hint=hint,
-    )
-
-
-def _faults(data: Plain) -> list[_Fault]:
+def _faults(data: Plain) -> list[Mistake]:
     """Everything that the contract's format does not allow."""
     if not isinstance(data, dict):
         advice = "a facts file begins with `facts: 1`; `speccompose detect --save` writes one"
-        return [((), False, f"expected a mapping, found {kind_of(data)}", advice)]
+        return [Mistake((), f"expected a mapping, found {kind_of(data)}", advice)]
     faults = _version_faults(data)
     for key in data:
         if key not in ("facts", *_SECTIONS):
             hint = did_you_mean(key, _SECTIONS)
-            faults.append(((key,), True, "expected facts, files or commands", hint))
+            faults.append(Mistake((key,), "expected facts, files or commands", hint, at_key=True))
     for section in _SECTIONS:
         faults += _section_faults(section, data.get(section))
     return faults
 
 
-def _version_faults(data: dict[str, Plain]) -> list[_Fault]:
+def _version_faults(data: dict[str, Plain]) -> list[Mistake]:
     if "facts" not in data:
         expected = "expected the key facts, the format's version"
-        return [((), False, expected, f"write `facts: {FORMAT_VERSION}`")]
+        return [Mistake((), expected, f"write `facts: {FORMAT_VERSION}`")]
     version = data["facts"]
     if type(version) is int and version == FORMAT_VERSION:
         return []
     hint = "a newer format needs a newer speccompose" if type(version) is int else None
-    return [(("facts",), False, f"expected {FORMAT_VERSION}, found {version!r}", hint)]
+    return [Mistake(("facts",), f"expected {FORMAT_VERSION}, found {version!r}", hint)]
 
 
-def _section_faults(section: str, texts: Plain) -> list[_Fault]:
+def _section_faults(section: str, texts: Plain) -> list[Mistake]:
     """Mistakes in one section; an empty section is fine, since any key may be absent."""
     if texts is None:
         return []
     if not isinstance(texts, dict):
-        return [((section,), False, f"expected a mapping, found {kind_of(texts)}", None)]
-    faults: list[_Fault] = []
+        return [Mistake((section,), f"expected a mapping, found {kind_of(texts)}")]
+    faults: list[Mistake] = []
     for name, text in texts.items():
         path = (section, name)
         if section == "files" and not name.startswith("/"):
-            faults.append((path, True, "expected an absolute path", "paths begin with /"))
+            faults.append(Mistake(path, "expected an absolute path", at_key=True))
         if not isinstance(text, str):
             hint = "put quotes around it" if isinstance(text, (int, float)) else None
-            faults.append((path, False, f"expected text, found {kind_of(text)}", hint))
+            faults.append(Mistake(path, f"expected text, found {kind_of(text)}", hint))
         other = _DEVICE_TREE + name.removeprefix(_DEVICE_TREE_LINK)
         if section == "files" and name.startswith(_DEVICE_TREE_LINK) and other in texts:
-            faults.append((path, True, f"expected one name only, {other} stands here too", None))
+            expected = f"expected one name only, {other} stands here too"
+            faults.append(Mistake(path, expected, at_key=True))
     return faults
 
 

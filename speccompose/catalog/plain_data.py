@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 PlainScalar: TypeAlias = str | int | float | bool | None
 Plain: TypeAlias = "PlainScalar | list[Plain] | dict[str, Plain]"
 
+MAX_BYTES: Final = 5 * 1024 * 1024
 _INT_RANGE: Final = range(-(2**63), 2**64)
 _WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),

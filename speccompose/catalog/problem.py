@@ -24,6 +24,34 @@ class Position(NamedTuple):
     column: int
 
 
+class Positions(Frozen, frozen=True, kw_only=True):
+    """Where each key and each value of a file stands, by key path."""
+
+    keys: dict[KeyPath, Position]
+    values: dict[KeyPath, Position]
+
+    def of_value(self, path: KeyPath) -> Position:
+        """Position of the value at a path; of its nearest parent that is in the file if absent."""
+        while path and path not in self.values:
+            path = path[:-1]
+        return self.values.get(path, Position(1, 1))
+
+    def of_key(self, path: KeyPath) -> Position:
+        """Position of the key that leads to a path; of the value where there is none (a list
+        item, the root)."""
+        found = self.keys.get(path)
+        return self.of_value(path) if found is None else found
+
+
+class Mistake(NamedTuple):
+    """What is wrong at a key path; ``at_key`` when the key is wrong and not its value."""
+
+    path: KeyPath
+    expected: str
+    hint: str | None = None
+    at_key: bool = False
+
+
 class Problem(Frozen, frozen=True, kw_only=True):
     """One mistake: where it stands, what was expected there, what to do about it.
 
@@ -62,6 +90,24 @@ class InvalidDataError(DataError):
             code="data_invalid",
         )
         self.problems = tuple(problems)
+
+
+def place(
+    mistake: Mistake, file: str, lines: Sequence[str], positions: Positions | None
+) -> Problem:
+    """Find a mistake's place in its file and quote the line."""
+    where: Position | None = None
+    if positions is not None:
+        find = positions.of_key if mistake.at_key else positions.of_value
+        where = find(mistake.path)
+    return Problem(
+        file=file,
+        position=where,
+        path=show_path(mistake.path),
+        source_line=None if where is None else line_at(lines, where),
+        expected=mistake.expected,
+        hint=mistake.hint,
+    )
 
 
 def show_path(path: KeyPath) -> str:

@@ -11,11 +11,12 @@ from typing import Final, NoReturn
 from ruamel.yaml import YAML, events
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from speccompose.catalog.plain_data import Plain, PlainScalar, bare_scalar
+from speccompose.catalog.plain_data import MAX_BYTES, Plain, PlainScalar, bare_scalar
 from speccompose.catalog.problem import (
     InvalidDataError,
     KeyPath,
     Position,
+    Positions,
     Problem,
     line_at,
     show_path,
@@ -23,7 +24,6 @@ from speccompose.catalog.problem import (
 )
 from speccompose.vocab.base import Frozen
 
-MAX_BYTES: Final = 5 * 1024 * 1024
 MAX_NESTING: Final = 50
 _MAX_PROBLEMS: Final = 50
 _SYNTAX_HINTS: Final = (
@@ -32,23 +32,6 @@ _SYNTAX_HINTS: Final = (
     ("expected <block end>", "compare the indentation with the lines above"),
     ("could not find expected ':'", "a key needs a colon and a space after it"),
 )
-
-
-class Positions(Frozen, frozen=True, kw_only=True):
-    """Where each key and each value of a file stands, by key path."""
-
-    keys: dict[KeyPath, Position]
-    values: dict[KeyPath, Position]
-
-    def of_value(self, path: KeyPath) -> Position:
-        """Position of the value at a path; of its nearest parent that is in the file if absent."""
-        return _nearest(self.values, path)
-
-    def of_key(self, path: KeyPath) -> Position:
-        """Position of the key that leads to a path; list items and the root have none, so theirs
-        is the value's."""
-        found = self.keys.get(path)
-        return self.of_value(path) if found is None else found
 
 
 class YamlFile(Frozen, frozen=True, kw_only=True):
@@ -74,12 +57,6 @@ def parse_plain(text: str, origin: str = "YAML text") -> Plain:
         InvalidDataError: as ``parse``.
     """
     return parse(text, origin).data
-
-
-def _nearest(positions: dict[KeyPath, Position], path: KeyPath) -> Position:
-    while path and path not in positions:
-        path = path[:-1]
-    return positions.get(path, Position(1, 1))
 
 
 class _RefusedError(Exception):

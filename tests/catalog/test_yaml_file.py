@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from speccompose.catalog.plain_data import MAX_BYTES
 from speccompose.catalog.problem import InvalidDataError
-from speccompose.catalog.yaml_file import MAX_BYTES, MAX_NESTING, parse, parse_plain
+from speccompose.catalog.yaml_file import MAX_NESTING, parse, parse_plain
 
 _TEXT = """\
 # a comment
