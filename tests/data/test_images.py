@@ -73,11 +73,18 @@ def test_what_is_not_pinned_says_so(catalog: Catalog) -> None:
         ("llamacpp-upstream", "ghcr.io/ggml-org/llama.cpp:server-cuda13-b10524@sha256:c0d2e9b7"),
     ],
 )
-def test_newest_build_is_the_one_of_the_reference(
+def test_pinned_builds_are_those_that_were_seen(
     catalog: Catalog, image_id: str, reference: str
 ) -> None:
-    build = catalog.images[image_id].builds[-1]
+    build = catalog.images[image_id].builds[0]
     assert f"{build.reference}@{build.digest}".startswith(reference)
+
+
+def test_thor_and_orin_take_the_llama_cpp_image_that_ran_there(catalog: Catalog) -> None:
+    by_digest, by_tag = catalog.images["llamacpp-iot-cu13"].builds
+    assert by_tag.reference.endswith(":b10373-r38.2.arm64-sbsa-cp312-cu130-24.04")
+    assert by_tag.evidence_on == ("thor",)
+    assert set(by_digest.evidence_on) == {"agx-orin", "orin-nano"}
 
 
 def test_upstream_vllm_default_is_the_version_with_evidence(catalog: Catalog) -> None:
