@@ -1,0 +1,47 @@
+"""How far the proof goes that an image serves on a board.
+
+Part of stage 3 of 7 (which image), after resolve, before speculate. Pure.
+"""
+
+from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.finding import Finding, Severity
+from speccompose.vocab.image import Build, ImageEntry, Placement
+from speccompose.vocab.versions import version_key
+
+
+def thin_evidence(
+    device: ResolvedDevice, image: ImageEntry, row: Placement, build: Build
+) -> tuple[Finding, ...]:
+    """Say so where nobody was seen serving this build on this family.
+
+    A warning where it is inferred, or on Orin with L4T 39, where rules section 2 call the evidence
+    for upstream vLLM thin; an info where it is known from second hand only.
+    """
+    proved = device.family in build.evidence_on
+    if row.evidence == "seen" and proved:
+        return ()
+    severity = Severity.INFO
+    if row.evidence == "inferred" or not proved or _vllm_on_new_orin(device, image):
+        severity = Severity.WARNING
+    how = "inferred" if row.evidence == "inferred" or not proved else "known from second hand"
+    note = f"; {row.note}" if row.note else ""
+    return (
+        Finding(
+            severity=severity,
+            code="thin_evidence",
+            message=f"{image.id} {build.version} on {device.family}: that it serves is {how}{note}",
+            hint="the kernel smoke test runs before weights are loaded"
+            if severity is Severity.WARNING and device.is_jetson
+            else None,
+            source=row.source,
+        ),
+    )
+
+
+def _vllm_on_new_orin(device: ResolvedDevice, image: ImageEntry) -> bool:
+    return (
+        image.engine == "vllm"
+        and device.soc.compute_capability == "8.7"
+        and device.l4t is not None
+        and version_key(device.l4t) >= version_key("39")
+    )

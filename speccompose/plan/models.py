@@ -1,0 +1,165 @@
+"""Turns the name that the user gave for a model into the catalog's entry and its checkpoints.
+
+Before stage 3 of 7. Pure. Naming the id (or another name of the model) lets the board pick among
+all checkpoints; naming a repository does not: an exact repository never changes.
+"""
+
+import difflib
+from collections.abc import Iterator
+
+from speccompose.errors import UsageError
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.model import Checkpoint, ModelChoice, ModelEntry
+from speccompose.vocab.request import StackRequest
+
+
+class _Name(Frozen, frozen=True, kw_only=True):
+    """One name under which a model is known; ``repo`` when it names one repository."""
+
+    text: str
+    model: ModelEntry
+    repo: str | None = None
+
+
+def find_model(request: StackRequest, catalog: Catalog) -> ModelChoice:
+    """Look the requested model up: id, repository, repository:QUANT, then other names.
+
+    Exact spelling wins over another spelling of upper and lower case.
+
+    Raises:
+        UsageError: unknown or ambiguous model, unknown quantisation, or a local path.
+    """
+    asked = request.model.strip()
+    names = tuple(_names(catalog))
+    found = _match(asked, names)
+    if found is not None:
+        return _choice(asked, found, quant=None)
+    stem, colon, quant = asked.rpartition(":")
+    if colon and (found := _match(stem, names)) is not None:
+        return _choice(asked, found, quant=quant)
+    if _is_path(asked):
+        raise UsageError(
+            f"local checkpoint {asked}: not supported by this version",
+            ["--model takes a model id or a repository that the catalog knows"],
+            hint="describe it in an overlay, profiles/models/<id>.yaml, and name that id",
+            code="local_checkpoint",
+        )
+    raise _unknown(asked, names, catalog)
+
+
+def _names(catalog: Catalog) -> Iterator[_Name]:
+    """All names, in the order in which they win: ids, repositories, other names."""
+    for entry in catalog.models.values():
+        yield _Name(text=entry.id, model=entry)
+    for entry in catalog.models.values():
+        for checkpoint in entry.checkpoints:
+            yield _Name(text=checkpoint.repo, model=entry, repo=checkpoint.repo)
+    for entry in catalog.models.values():
+        for alias in entry.also_known_as:
+            yield _Name(text=alias, model=entry, repo=_only_repo(alias, entry))
+
+
+def _only_repo(alias: str, entry: ModelEntry) -> str | None:
+    """The one repository that an alias spells without its owner.
+
+    The base model's own name means the model, not its unquantised weights.
+    """
+    key = alias.casefold()
+    repos = {item.repo for item in entry.checkpoints if item.repo != entry.base_model}
+    ends = [repo for repo in repos if key in {repo.casefold(), _short(repo)}]
+    return ends[0] if len(ends) == 1 and key != _short(entry.base_model) else None
+
+
+def _short(repo: str) -> str:
+    return repo.rpartition("/")[2].casefold()
+
+
+def _match(asked: str, names: tuple[_Name, ...]) -> _Name | None:
+    for same in (str, str.casefold):
+        hits = [name for name in names if same(name.text) == same(asked)]
+        owners = {hit.model.id for hit in hits}
+        if len(owners) > 1 and hits[0].text not in owners:
+            raise UsageError(
+                f"model {asked!r} names {len(owners)} models of the catalog",
+                sorted(owners),
+                hint="name one of these ids",
+                code="model_ambiguous",
+            )
+        if hits:
+            return hits[0]
+    return None
+
+
+def _choice(asked: str, name: _Name, *, quant: str | None) -> ModelChoice:
+    """The checkpoints that the name allows.
+
+    Raises:
+        UsageError: the repository has no such quantisation.
+    """
+    checkpoints = name.model.checkpoints
+    if name.repo is not None:
+        checkpoints = tuple(item for item in checkpoints if item.repo == name.repo)
+    if quant is not None:
+        listed = checkpoints
+        checkpoints = tuple(item for item in listed if _has_quant(item, quant))
+        if not checkpoints:
+            raise _no_quant(name, quant, listed)
+    exact = name.repo is not None or quant is not None
+    return ModelChoice(model=name.model, checkpoints=checkpoints, exact=exact, asked=asked)
+
+
+def _has_quant(checkpoint: Checkpoint, quant: str) -> bool:
+    return checkpoint.quant is not None and checkpoint.quant.casefold() == quant.casefold()
+
+
+def _no_quant(name: _Name, quant: str, listed: tuple[Checkpoint, ...]) -> UsageError:
+    known = [f"{item.repo}:{item.quant}" for item in listed if item.quant]
+    return UsageError(
+        f"{name.text} has no quantisation {quant!r} in the catalog",
+        [f"known: {', '.join(known)}"] if known else ["it has one form only: name it without ':'"],
+        hint=f"speccompose catalog show {name.model.id}",
+        code="quant_unknown",
+    )
+
+
+def _is_path(asked: str) -> bool:
+    """Whether the text can only be meant as a place on this machine."""
+    starts = ("/", "./", "../", "~")
+    return (
+        asked in {".", ".."}
+        or asked.startswith(starts)
+        or asked.endswith("/")
+        or asked.casefold().endswith(".gguf")
+        or asked.count("/") > 1
+        or "\\" in asked
+    )
+
+
+def _unknown(asked: str, names: tuple[_Name, ...], catalog: Catalog) -> UsageError:
+    """An unknown model: the near names, and what the text is if it is something else."""
+    details = []
+    for entry in catalog.models.values():
+        if entry.base_model.casefold() == asked.casefold():
+            details.append(f"the catalog has quantisations of it, not this repository: {entry.id}")
+        if any((pair.draft or "").casefold() == asked.casefold() for pair in entry.pairings):
+            details.append(f"it is a draft for {entry.id}: --model {entry.id} --draft {asked}")
+    if not details:
+        near = _near(asked, names)
+        details = [f"near: {', '.join(near)}"] if near else []
+    return UsageError(
+        f"unknown model: {asked!r}",
+        details,
+        hint="`speccompose catalog list` names every model; an overlay adds one",
+        code="model_unknown",
+    )
+
+
+def _near(asked: str, names: tuple[_Name, ...]) -> list[str]:
+    """Up to three names that look like it, then those that contain it."""
+    by_key = {name.text.casefold(): name.text for name in reversed(names)}
+    key = asked.casefold()
+    close = difflib.get_close_matches(key, by_key, n=3, cutoff=0.6)
+    holding = [known for known in by_key if len(key) > 2 and key in known]
+    ranked = dict.fromkeys(close + sorted(holding))
+    return [by_key[known] for known in ranked][:3]
