@@ -12,18 +12,28 @@ from speccompose.vocab.method import MethodId
 
 
 class VersionedName(Frozen, frozen=True, kw_only=True):
-    """A flag or field that exists in since <= version < below; open ends mean 'all we know'."""
+    """A flag or field that exists in since <= version < below; open ends mean 'all we know'.
+
+    ``value_since``: values younger than the flag, each with the first version that takes it.
+    """
 
     name: str
+    aliases: tuple[str, ...] = ()
     since: str | None = None
     below: str | None = None
     instead: str | None = None
     takes_value: bool = True
+    value_since: Mapping[str, str] = {}
     source: str
 
 
 class Fault(Sourced, frozen=True, kw_only=True):
-    """A known fault of engine versions on boards, and what the plan does about it."""
+    """A known fault of engine versions on boards, and what the plan does about it.
+
+    ``when_flags``: it only bites when each of these flags has a value that starts so.
+    ``flags`` may name a key of the speculative JSON as ``--speculative-config.KEY``.
+    ``minimum`` keys: batched_tokens, free_slots, depth_blocks, sliding_as_full (docs in plan/).
+    """
 
     id: str
     since: str | None = None
@@ -32,6 +42,7 @@ class Fault(Sourced, frozen=True, kw_only=True):
     methods: tuple[MethodId, ...] = ()
     architectures: tuple[str, ...] = ()
     hybrid_only: bool = False
+    when_flags: Mapping[str, str] = {}
     flags: Mapping[str, str] = {}
     environment: Mapping[str, str] = {}
     minimum: Mapping[str, int] = {}
@@ -40,12 +51,19 @@ class Fault(Sourced, frozen=True, kw_only=True):
 
 
 class EngineMemory(Sourced, frozen=True, kw_only=True):
-    """What the engine takes beyond weights and KV, in MiB."""
+    """What the engine takes beyond weights and KV, in MiB.
+
+    ``runtime_mib`` and ``prompt_cache_mib`` are looked up by device id, then family, then
+    'default'. ``kv_block_tokens``: the KV pool is handed out in blocks of so many tokens.
+    """
 
     runtime_mib: Mapping[str, int]
     shm_mib: Mib
     prompt_cache_mib: Mapping[str, int] = {}
     activation_mib_per_1k_batched_tokens: int = 0
+    kv_block_tokens: int = 1
+    kv_block_tokens_hybrid: int = 1
+    note: str | None = None
 
 
 class EngineEntry(Sourced, frozen=True, kw_only=True):
@@ -63,3 +81,4 @@ class EngineEntry(Sourced, frozen=True, kw_only=True):
     removed_environment: tuple[VersionedName, ...] = ()
     kv_dtype_by_family: Mapping[str, str] = {}
     faults: tuple[Fault, ...] = ()
+    note: str | None = None

@@ -29,6 +29,8 @@ class MethodEntry(Sourced, frozen=True, kw_only=True):
     depth_default: int
     depth_by_family: Mapping[str, int] = {}
     depth_max: int | None = None
+    lookup_min: int | None = None
+    lookup_max: int | None = None
     separate_draft: bool
     parallel: bool
     automatic: bool = True
