@@ -1,0 +1,24 @@
+"""Fixtures for all tests: the shipped data and the catalog made of it."""
+
+from pathlib import Path
+
+import pytest
+
+from speccompose.catalog.load import load_catalog
+from speccompose.vocab.catalog import Catalog
+
+
+@pytest.fixture(scope="session")
+def data_root() -> Path:
+    """The checkout: profiles/, images/ and compose/ lie here."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def catalog(
+    data_root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Catalog:
+    """The shipped catalog; xdist's workers share one compiled form for the session."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if hasattr(request.config, "workerinput") else base
+    return load_catalog(data_root, cache_dir=session / "catalog-cache")
