@@ -1,0 +1,260 @@
+"""A repo on a model hub becomes files on this disk: listed, resumed, checked.
+
+Layer: device (standard library, Python 3.8). Speaks the Hugging Face HTTP interface, which site
+mirrors copy: /api/models/<repo>/revision/<rev>?blobs=true lists, /<repo>/resolve/<rev>/<file>
+gives. A transfer that says nothing for ``stall_s`` is cut and resumed; a file gets its name only
+after size and sha256 agree. The token goes to the hub itself, never to where it redirects.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from http.client import HTTPException, HTTPMessage, HTTPResponse
+from pathlib import Path
+from typing import IO, Callable, List, NamedTuple, Optional
+
+from speccompose.device.errors import MISMATCH, PREFLIGHT, UNREACHABLE, DeviceError
+
+DEFAULT_HUB = "https://huggingface.co"
+STALL_S = 60.0
+TRIES = 5
+_BLOCK = 1 << 18
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
+
+OnBytes = Callable[[int], None]
+
+
+class RemoteFile(NamedTuple):
+    """One file of a repo. ``sha256`` is known for large files only."""
+
+    name: str
+    size: Optional[int]
+    sha256: Optional[str]
+
+
+class Listing(NamedTuple):
+    """A repo at one commit."""
+
+    commit: str
+    files: List[RemoteFile]
+
+
+class _DropTokenOnRedirect(urllib.request.HTTPRedirectHandler):
+    """Storage behind a hub must not see the hub's token."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+        newurl: str,
+    ) -> Optional[urllib.request.Request]:
+        """Follow, without the token when the host changes."""
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if request is not None and request.host != req.host:
+            request.remove_header("Authorization")
+        return request
+
+
+class Hub:
+    """One hub or mirror. Times in seconds."""
+
+    def __init__(
+        self,
+        base: str = DEFAULT_HUB,
+        token: Optional[str] = None,
+        stall_s: float = STALL_S,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.base = base.rstrip("/")
+        self._token = token
+        self._stall_s = stall_s
+        self._sleep = sleep
+        self._opener = urllib.request.build_opener(_DropTokenOnRedirect())
+
+    def list(self, repo: str, revision: str) -> Listing:
+        """All files of a repo.
+
+        Raises:
+            DeviceError: status 18 when the hub cannot be reached, or has no such repo for us.
+        """
+        where = f"/api/models/{_quoted(repo)}/revision/{urllib.parse.quote(revision, safe='')}"
+        text = self._retried(lambda: self._read_text(where + "?blobs=true"), repo)
+        try:
+            body = json.loads(text)
+            files = [_remote_file(item) for item in body["siblings"]]
+            return Listing(str(body["sha"]), files)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeviceError(
+                UNREACHABLE,
+                f"{self.base} does not answer like a model hub",
+                [f"listing {repo}: {error!r}"],
+                code="hub_unusable",
+            ) from None
+
+    def fetch(
+        self, repo: str, commit: str, file: RemoteFile, target: Path, on_bytes: OnBytes
+    ) -> None:
+        """Bring one file; ``on_bytes`` hears how many bytes are there so far.
+
+        Raises:
+            DeviceError: 18 unreachable, 19 when what came is not what was listed, 15 disk full.
+        """
+        part = target.with_name(target.name + ".part")
+        where = f"/{_quoted(repo)}/resolve/{commit}/{_quoted(file.name)}"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sha256 = self._retried(
+            lambda: self._transfer(where, part, file, on_bytes),
+            repo,
+            progress=lambda: part.stat().st_size if part.exists() else 0,
+        )
+        if file.sha256 is not None and sha256 != file.sha256:
+            part.unlink()
+            raise DeviceError(
+                MISMATCH,
+                f"{repo}: {file.name} is not what the hub listed",
+                [f"sha256 wanted {file.sha256}", f"sha256 found  {sha256}"],
+                hint="pull again; if it repeats, the mirror holds a damaged copy",
+                code="weights_mismatch",
+            )
+        part.replace(target)
+
+    def _transfer(self, where: str, part: Path, file: RemoteFile, on_bytes: OnBytes) -> str:
+        """Continue a partial file to its end; returns the sha256 of all of it."""
+        digest = hashlib.sha256()
+        have = _hash_existing(part, digest, file.size)
+        if file.size is not None and have == file.size:
+            on_bytes(have)
+            return digest.hexdigest()
+        request = self._request(where)
+        if have:
+            request.add_header("Range", f"bytes={have}-")
+        with self._opener.open(request, timeout=self._stall_s) as response:
+            if have and response.status != 206:  # the server cannot resume
+                have, digest = 0, hashlib.sha256()
+            wanted = file.size if file.size is not None else _announced(response, have)
+            with part.open("ab" if have else "wb") as out:
+                for block in iter(lambda: response.read(_BLOCK), b""):
+                    out.write(block)
+                    digest.update(block)
+                    have += len(block)
+                    on_bytes(have)
+        if wanted is not None and have < wanted:
+            raise _CutError(f"the transfer ended at {have} of {wanted} bytes")
+        if wanted is not None and have > wanted:
+            part.unlink()
+            raise _CutError(f"{have} bytes came, {wanted} were listed")
+        return digest.hexdigest()
+
+    def _read_text(self, where: str) -> str:
+        with self._opener.open(self._request(where), timeout=self._stall_s) as response:
+            data: bytes = response.read()
+        return data.decode("utf-8", "replace")
+
+    def _request(self, where: str) -> urllib.request.Request:
+        request = urllib.request.Request(self.base + where)
+        request.add_header("User-Agent", "speccompose")
+        if self._token:
+            request.add_header("Authorization", "Bearer " + self._token)
+        return request
+
+    def _retried(
+        self, action: Callable[[], str], repo: str, progress: Callable[[], int] = lambda: 0
+    ) -> str:
+        """Try again after what may pass (cut, stalled, busy); give up at once on a plain no.
+
+        Attempts count only while ``progress`` stands still.
+        """
+        attempt, had = 0, progress()
+        while True:
+            try:
+                return action()
+            except urllib.error.HTTPError as error:
+                if error.code not in (408, 429) and error.code < 500:
+                    raise _refused(self.base, repo, error.code) from None
+                reason = f"{self.base} answers {error.code}"
+            except OSError as error:
+                if error.errno in _DISK_ERRORS:
+                    raise _disk(error) from None
+                reason = str(getattr(error, "reason", error)) or type(error).__name__
+            except (HTTPException, _CutError) as error:
+                reason = str(error) or type(error).__name__
+            attempt, had = (attempt + 1 if progress() <= had else 1), progress()
+            if attempt >= TRIES:
+                break
+            self._sleep(min(2.0**attempt, 20.0))
+        raise DeviceError(
+            UNREACHABLE,
+            f"cannot get {repo} from {self.base}",
+            [f"{reason} ({TRIES} attempts)"],
+            hint="check the network, or name a site mirror: SPECCOMPOSE_HUB",
+            code="hub_unreachable",
+        )
+
+
+class _CutError(Exception):
+    """A transfer ended early; what came is kept for the next attempt."""
+
+
+def _remote_file(item: dict[str, object]) -> RemoteFile:
+    lfs = item.get("lfs")
+    size = item.get("size")
+    sha256 = lfs.get("sha256") if isinstance(lfs, dict) else None
+    if size is None and isinstance(lfs, dict):
+        size = lfs.get("size")
+    return RemoteFile(
+        name=str(item["rfilename"]),
+        size=size if isinstance(size, int) else None,
+        sha256=sha256 if isinstance(sha256, str) else None,
+    )
+
+
+def _hash_existing(part: Path, digest: hashlib._Hash, size: Optional[int]) -> int:
+    """Feed what is there into the digest; a part that is too long is thrown away."""
+    if not part.is_file():
+        return 0
+    if size is None or part.stat().st_size > size:
+        part.unlink()
+        return 0
+    with part.open("rb") as source:
+        for block in iter(lambda: source.read(1 << 20), b""):
+            digest.update(block)
+    return part.stat().st_size
+
+
+def _announced(response: HTTPResponse, have: int) -> Optional[int]:
+    """The whole size, from what this response says it will bring; None when it does not say."""
+    length = response.headers.get("Content-Length")
+    return have + int(length) if length is not None and length.isdigit() else None
+
+
+def _refused(base: str, repo: str, status: int) -> DeviceError:
+    reasons = {
+        401: (
+            "asks for a token, or has no such repo",
+            "give a token file: SPECCOMPOSE_HUB_TOKEN_FILE",
+        ),
+        403: ("does not let this token read it", "accept the model's licence on its page"),
+        404: ("has no such repo, revision or file", "check the name; private repos need a token"),
+        416: ("refuses to resume", "delete the .part file and pull again"),
+    }
+    reason, hint = reasons.get(status, (f"answers {status}", "see the hub's status page"))
+    return DeviceError(UNREACHABLE, f"cannot get {repo}", [f"{base} {reason}"], hint, "hub_refused")
+
+
+def _disk(error: OSError) -> DeviceError:
+    return DeviceError(
+        PREFLIGHT, "cannot write the weights", [str(error)], code="weights_unwritable"
+    )
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="/")

@@ -1,0 +1,212 @@
+"""A stack's plan becomes image and weights on this board; nothing else is changed.
+
+Layer: device (standard library, Python 3.8).
+
+    pull_stack(stack_dir, roots, ports=..., sources=..., say=...) -> PullResult
+    pull_weights(download, models, ports=..., sources=..., say=...)     one download
+    mark_bundled(download, models)                                      the caller wrote the file
+
+Resumable: what is complete is not asked for again, what is partial goes on. The `.complete` marker
+comes last, so half a model never looks whole.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Callable, Dict, List, NamedTuple, Optional
+
+from speccompose.device.errors import UNREACHABLE, DeviceError
+from speccompose.device.hub import Hub, Listing, RemoteFile
+from speccompose.device.image_pull import pull_image
+from speccompose.device.lock import hold_file
+from speccompose.device.paths import Roots
+from speccompose.device.plan_file import Download, Plan
+from speccompose.device.ports import Ports, Progress, Say, silent
+from speccompose.device.preflight import disk_findings, refuse
+from speccompose.device.stack_folder import file_sha256, read_stack
+from speccompose.device.weights import (
+    Marker,
+    StoredFile,
+    gguf_parts,
+    missing_weights,
+    read_marker,
+    write_marker,
+)
+
+SAY_EVERY_S = 3.0
+
+_SERVED_SUFFIXES = (".safetensors", ".json", ".txt", ".model", ".jinja", ".py", ".tiktoken")
+_SKIPPED_FOLDERS = ("original/", "onnx/", "metal/", ".git")
+
+
+class Sources(NamedTuple):
+    """Where things come from that no registry or hub has.
+
+    ``provide_image(plan)`` makes an image that we build ourselves and returns whether it did;
+    ``provide_bundled(download, folder)`` writes the file of a bundled download into a folder.
+    """
+
+    hub: Hub
+    provide_image: Optional[Callable[[Plan], bool]] = None
+    provide_bundled: Optional[Callable[[Download, Path], None]] = None
+
+
+class PullResult(NamedTuple):
+    """What was brought; empty tuples mean that everything was there."""
+
+    name: str
+    image: Optional[str]
+    weights: List[str]
+
+
+def pull_stack(
+    stack_dir: Path, roots: Roots, *, ports: Ports, sources: Sources, say: Say = silent
+) -> PullResult:
+    """Bring what a rendered stack needs.
+
+    Raises:
+        DeviceError: 3 and 19 for a bad folder, 15 without docker or disk, 12 when another pull
+            brings the same weights, 18 when a source cannot be reached, 19 for damaged weights.
+    """
+    plan = read_stack(stack_dir).plan
+    ports.docker.info()
+    image_missing = ports.docker.image(plan.image) is None
+    refuse(disk_findings(ports, plan, roots, image_missing))
+    brought = None
+    if image_missing:
+        say(Progress("image", f"bringing {plan.image}"))
+        if sources.provide_image is None or not sources.provide_image(plan):
+            pull_image(ports, plan.image, say)
+        brought = plan.image
+    weights = []
+    for download in plan.downloads:
+        if pull_weights(download, roots.models, ports=ports, sources=sources, say=say):
+            weights.append(download.repo)
+    return PullResult(plan.name, brought, weights)
+
+
+def pull_weights(
+    download: Download, models: Path, *, ports: Ports, sources: Sources, say: Say = silent
+) -> bool:
+    """Bring one download if it is not complete; True when it was brought.
+
+    Raises:
+        DeviceError: see ``pull_stack``.
+    """
+    if not missing_weights(download, models):
+        return False
+    folder = models / download.directory
+    with hold_file(folder / ".lock", f"the weights of {download.repo}", "pull"):
+        if not missing_weights(download, models):  # somebody else has just brought them
+            return False
+        if download.bundled is not None and sources.provide_bundled is not None:
+            say(Progress("weights", f"{download.repo}: taken from {download.bundled}"))
+            sources.provide_bundled(download, folder)
+            mark_bundled(download, models)
+        else:
+            _fetch(download, folder, ports=ports, sources=sources, say=say)
+    return True
+
+
+def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, say: Say) -> None:
+    listing = sources.hub.list(download.repo, download.revision)
+    wanted = served_files(download, listing)
+    meter = _Meter(ports, say, download.repo, sum(file.size or 0 for file in wanted))
+    for file in wanted:
+        meter.begin(file)
+        if not _is_there(folder / file.name, file):
+            sources.hub.fetch(download.repo, listing.commit, file, folder / file.name, meter.heard)
+        meter.end(file)
+    _mark(download, folder, listing.commit, wanted)
+
+
+def mark_bundled(download: Download, models: Path) -> None:
+    """Mark a file complete that the caller wrote from a bundle.
+
+    Raises:
+        DeviceError: status 18 when it is not there.
+    """
+    folder = models / download.directory
+    path = folder / (download.file or "")
+    if download.file is None or not path.is_file():
+        raise DeviceError(
+            UNREACHABLE,
+            f"{download.bundled} does not hold {download.file or download.repo}",
+            [f"not written: {path}"],
+            code="bundle_incomplete",
+        )
+    stored = RemoteFile(str(download.file), path.stat().st_size, file_sha256(path))
+    _mark(download, folder, f"bundled:{download.bundled}", [stored])
+
+
+def served_files(download: Download, listing: Listing) -> List[RemoteFile]:
+    """The files of a repo that a server reads: one GGUF (all its parts), or the safetensors set.
+
+    Raises:
+        DeviceError: status 18 when the repo does not have them.
+    """
+    if download.file is not None:
+        names = set(gguf_parts(download.file))
+        found = [file for file in listing.files if file.name in names]
+        absent = sorted(names - {file.name for file in found})
+    else:
+        found = [file for file in listing.files if _is_served(file.name)]
+        weights = any(file.name.endswith(".safetensors") for file in found)
+        absent = [] if weights else ["*.safetensors"]
+    if absent:
+        raise DeviceError(
+            UNREACHABLE,
+            f"{download.repo} does not have the weights that the plan names",
+            [f"not in the repo at {listing.commit[:12]}: {name}" for name in absent],
+            hint="the file may have been renamed; `speccompose catalog show` has the source",
+            code="weights_absent",
+        )
+    return found
+
+
+def _is_served(name: str) -> bool:
+    return name.endswith(_SERVED_SUFFIXES) and not name.startswith(_SKIPPED_FOLDERS)
+
+
+def _is_there(path: Path, file: RemoteFile) -> bool:
+    """A file that an earlier, unfinished pull brought whole."""
+    if file.size is None or not path.is_file() or path.stat().st_size != file.size:
+        return False
+    return file.sha256 is None or file_sha256(path) == file.sha256
+
+
+def _mark(download: Download, folder: Path, revision: str, files: List[RemoteFile]) -> None:
+    earlier = read_marker(folder)
+    known: Dict[str, StoredFile] = dict(earlier.files) if earlier is not None else {}
+    for file in files:
+        known[file.name] = StoredFile((folder / file.name).stat().st_size, file.sha256)
+    whole = download.file is None or (earlier is not None and earlier.whole)
+    write_marker(folder, Marker(download.repo, revision, whole, known))
+
+
+class _Meter:
+    """Says how far the weights of one repo are."""
+
+    def __init__(self, ports: Ports, say: Say, repo: str, total: int) -> None:
+        self._machine = ports.machine
+        self._say = say
+        self._repo = repo
+        self._total = total
+        self._before = 0
+        self._file = ""
+        self._started = self._said = ports.machine.now_s()
+
+    def begin(self, file: RemoteFile) -> None:
+        self._file = file.name
+
+    def end(self, file: RemoteFile) -> None:
+        self._before += file.size or 0
+
+    def heard(self, have: int) -> None:
+        now = self._machine.now_s()
+        if now - self._said < SAY_EVERY_S:
+            return
+        self._said = now
+        done, total = (self._before + have) >> 20, self._total >> 20
+        text = f"{self._repo}: {done} of {total} MiB ({self._file})"
+        self._say(Progress("weights", text, now - self._started))

@@ -1,0 +1,122 @@
+"""A switch that did not hold becomes what stood before it.
+
+Layer: device (standard library, Python 3.8). Used when a deploy fails or is interrupted, and when
+a crash left one unconfirmed. What ran before runs again; what did not, does not; on a first
+install nothing is left. Only when the old release cannot be brought back is the stack stuck.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import Optional, Sequence
+
+from speccompose.device import state
+from speccompose.device.api_key import installed_key
+from speccompose.device.compose_cli import Compose
+from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
+from speccompose.device.health import Waiter
+from speccompose.device.interrupts import uninterrupted
+from speccompose.device.lock import hold
+from speccompose.device.paths import Roots, StackPaths, find_stack
+from speccompose.device.plan_file import Plan
+from speccompose.device.ports import Ports, Progress, Say, silent
+from speccompose.device.stack_folder import read_stack
+
+
+def restore(
+    paths: StackPaths, before: state.Before, attempted: str, *, ports: Ports, say: Say
+) -> str:
+    """Undo the switch to ``attempted``; returns what is so now, as one line.
+
+    Raises:
+        DeviceError: status 14 when the previous release does not serve again.
+    """
+    with uninterrupted():
+        try:
+            if before.current is None:
+                return _leave_nothing(paths, attempted, ports)
+            if before.current == attempted:
+                return _leave_stopped(paths, before, ports)
+            return _bring_back(paths, before, attempted, ports=ports, say=say)
+        except DeviceError as error:
+            state.save(paths, state.Record(state.STUCK, digest=before.current, before=before))
+            raise DeviceError(
+                ROLLBACK_INCOMPLETE,
+                f"{paths.name}: the previous stack could not be restored",
+                [error.brief, *error.details],
+                hint=f"mend the cause, then: speccompose deploy {paths.name}",
+                code="stuck",
+            ) from error
+
+
+def recover(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Optional[str]:
+    """Finish a transaction that a crash or power cut left: unconfirmed means rolled back.
+
+    Returns what was done, None when there was nothing to do.
+
+    Raises:
+        DeviceError: 2 for an unknown stack, 12 when it is being changed, 14 when it is stuck.
+    """
+    paths = find_stack(name, roots)
+    with hold(paths, "recover"):
+        record = state.set_damaged_aside(paths, state.load(paths))
+        if record.phase != state.SWITCHING or record.before is None or record.digest is None:
+            return None
+        say(Progress("restore", "an unfinished deploy was found"))
+        return restore(paths, record.before, record.digest, ports=ports, say=say)
+
+
+def release_plan(paths: StackPaths, digest: Optional[str]) -> Optional[Plan]:
+    """The plan of a release on this board; None when it is not there or damaged."""
+    if digest is None:
+        return None
+    try:
+        return read_stack(paths.release(digest)).plan
+    except DeviceError:
+        return None
+
+
+def _leave_nothing(paths: StackPaths, attempted: str, ports: Ports) -> str:
+    """First install: containers, links and the release go."""
+    _compose(paths, attempted, ports).down()
+    state.point(paths.current, None)
+    state.point(paths.previous, None)
+    state.save(paths, state.Record(state.IDLE))
+    shutil.rmtree(str(paths.release(attempted)), ignore_errors=True)
+    return "first install: nothing is left running"
+
+
+def _leave_stopped(paths: StackPaths, before: state.Before, ports: Ports) -> str:
+    """The release that is installed failed by itself: there is nothing else to go back to."""
+    digest = str(before.current)
+    _compose(paths, digest, ports).stop()
+    state.save(paths, state.Record(state.FAILED, digest=digest))
+    return "the installed release does not serve any more; it was stopped"
+
+
+def _bring_back(
+    paths: StackPaths, before: state.Before, attempted: str, *, ports: Ports, say: Say
+) -> str:
+    old = str(before.current)
+    state.point(paths.current, old)
+    state.point(paths.previous, before.previous)
+    if not before.running:
+        _compose(paths, attempted, ports).down()
+        state.save(paths, state.Record(state.STOPPED, digest=old))
+        return "the stack was stopped before, and is stopped again"
+    say(Progress("restore", "bringing the previous stack back"))
+    plan = read_stack(paths.release(old)).plan
+    Compose(ports.docker, plan.project, paths.release(old)).up()
+    container = _wait(paths, plan, ports=ports, say=say)
+    state.save(paths, state.Record(state.COMMITTED, digest=old, container=container))
+    return f"previous stack restored ({old[:19]})"
+
+
+def _wait(paths: StackPaths, plan: Plan, *, ports: Ports, say: Say) -> str:
+    key = installed_key(plan, paths)
+    keys: Sequence[str] = () if key is None else (key,)
+    return Waiter(ports, plan, ports.connect(plan, key), keys, say).wait().id
+
+
+def _compose(paths: StackPaths, digest: str, ports: Ports) -> Compose:
+    return Compose(ports.docker, f"speccompose-{paths.name}", paths.release(digest))

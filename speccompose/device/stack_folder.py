@@ -1,0 +1,151 @@
+"""A rendered folder becomes a checked plan, and a release on this board.
+
+Layer: device (standard library, Python 3.8). SHA256SUMS decides which files belong to a stack:
+each is there and unchanged, or nothing is done. Files beside them are left alone and not copied.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Tuple
+
+from speccompose.device.errors import DATA, MISMATCH, PREFLIGHT, DeviceError
+from speccompose.device.paths import StackPaths
+from speccompose.device.plan_file import Plan, parse_plan
+
+NEEDED = ("compose.yaml", "plan.json")
+_SUMS = "SHA256SUMS"
+_LINE = re.compile(r"^([0-9a-f]{64}) [ *](.+)$")
+
+
+class StackFolder(NamedTuple):
+    """A folder whose files are all there and as they were rendered."""
+
+    path: Path
+    files: Tuple[str, ...]
+    plan: Plan
+
+
+def read_stack(path: Path) -> StackFolder:
+    """Check a rendered folder and read its plan.
+
+    Raises:
+        DeviceError: status 3 when files are missing or unreadable, 19 when one was changed.
+    """
+    sums = _read_sums(path)
+    missing = [name for name in sorted({*NEEDED, *sums}) if not (path / name).is_file()]
+    unlisted = [name for name in NEEDED if name not in sums]
+    if missing or unlisted:
+        details = [f"missing: {name}" for name in missing]
+        details += [f"not listed in {_SUMS}: {name}" for name in unlisted if name not in missing]
+        raise DeviceError(
+            DATA,
+            f"{path} is no complete stack",
+            details,
+            hint="render it again: speccompose render ... -o DIR",
+            code="incomplete_stack",
+        )
+    changed = [name for name, wanted in sorted(sums.items()) if file_sha256(path / name) != wanted]
+    if changed:
+        raise DeviceError(
+            MISMATCH,
+            f"{path} was changed after it was rendered",
+            [f"differs from {_SUMS}: {name}" for name in changed],
+            hint="render it again, with --set or a data overlay for what you want changed",
+            code="stack_changed",
+        )
+    text = (path / "plan.json").read_text(encoding="utf-8")
+    return StackFolder(path, tuple(sorted(sums)), parse_plan(text, f"{path}/plan.json"))
+
+
+def stage(folder: StackFolder, paths: StackPaths) -> Path:
+    """Copy a checked folder to its release, all of it or nothing; returns the release.
+
+    A release that is already there and undamaged is kept as it is.
+
+    Raises:
+        DeviceError: status 15 when it cannot be written.
+    """
+    release = paths.release(folder.plan.digest)
+    if folder.path.resolve() == release.resolve() or _is_intact(release):
+        return release
+    try:
+        paths.releases.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".staging-", dir=str(paths.releases)))
+        try:
+            for name in (*folder.files, _SUMS):
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(str(folder.path / name), str(draft / name))
+            draft.chmod(0o755)
+            if release.exists():
+                shutil.rmtree(str(release))
+            os.replace(str(draft), str(release))
+        finally:
+            shutil.rmtree(str(draft), ignore_errors=True)
+    except OSError as error:
+        raise DeviceError(
+            PREFLIGHT,
+            f"cannot write the release below {paths.releases}",
+            [str(error)],
+            hint="free some disk, or run as root",
+            code="state_unwritable",
+        ) from None
+    return release
+
+
+def prune(paths: StackPaths, keep: Tuple[str, ...]) -> None:
+    """Delete releases (and halves of them) other than those of the digests to keep."""
+    wanted = {digest.split(":", 1)[1] for digest in keep}
+    for entry in paths.releases.iterdir():
+        if entry.name not in wanted:
+            shutil.rmtree(str(entry), ignore_errors=True)
+
+
+def file_sha256(path: Path) -> str:
+    """Hexadecimal sha256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as source:
+        for block in iter(lambda: source.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _is_intact(release: Path) -> bool:
+    if not release.is_dir():
+        return False
+    try:
+        read_stack(release)
+    except DeviceError:
+        return False
+    return True
+
+
+def _read_sums(path: Path) -> Dict[str, str]:
+    try:
+        text = (path / _SUMS).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise DeviceError(
+            DATA,
+            f"{path} is no rendered stack",
+            [f"{_SUMS}: {reason}"],
+            hint="name a folder that `speccompose render` wrote",
+            code="no_stack",
+        ) from None
+    sums: Dict[str, str] = {}
+    bad: List[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _LINE.match(line)
+        name = match.group(2) if match else ""
+        if match is None or name.startswith("/") or ".." in name.split("/"):
+            bad.append(f"line {number}: {line[:80]}")
+        else:
+            sums[name] = match.group(1)
+    if bad:
+        raise DeviceError(DATA, f"{path}/{_SUMS} is damaged", bad, code="no_stack")
+    return sums

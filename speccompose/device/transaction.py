@@ -1,0 +1,264 @@
+"""A rendered stack becomes the one that serves here, or everything is as before.
+
+Layer: device (standard library, Python 3.8). Read ``_Deploy.run`` first; it is the job.
+
+    deploy(stack_dir, roots, ports=..., say=...)   -> DeployResult
+    rollback(name, roots, ports=..., say=...)      -> DeployResult   (to the previous release)
+
+Compare, preflight, stage, switch, start, wait, prove, commit. The same digest that already serves
+is left alone: nothing is written, nothing restarts. From the switch on, any failure, signal or bug
+of ours brings back what stood before (``restore``); a power cut is finished by ``recover`` or by
+the next deploy. Statuses: 3 and 19 for a bad folder, 12 locked, 15 preflight, 8 failed and
+restored (or nothing left on a first install), 14 failed and not restored, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+from speccompose.device import state
+from speccompose.device.api_key import Secret, install, planned_secret, put_back
+from speccompose.device.compose_cli import Compose
+from speccompose.device.docker_cli import ContainerInfo
+from speccompose.device.errors import (
+    DEPLOY,
+    INTERRUPTED,
+    USAGE,
+    DeviceError,
+)
+from speccompose.device.health import Waiter
+from speccompose.device.lock import hold
+from speccompose.device.paths import Roots, StackPaths, find_stack
+from speccompose.device.plan_file import Plan
+from speccompose.device.ports import Ports, Progress, Say, silent
+from speccompose.device.preflight import check_stack, refuse
+from speccompose.device.prove import Proof, prove
+from speccompose.device.restore import release_plan, restore
+from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
+
+
+class DeployResult(NamedTuple):
+    """How a deploy ended well. ``changed`` is False when everything already was so."""
+
+    name: str
+    changed: bool
+    digest: str
+    previous_digest: Optional[str]
+    endpoint: str
+    container: str
+    proof: Optional[Proof]
+    notices: Tuple[str, ...] = ()
+
+    def as_dict(self) -> Dict[str, object]:
+        """As JSON carries it."""
+        body: Dict[str, object] = dict(self._asdict())
+        body["proof"] = None if self.proof is None else dict(self.proof._asdict())
+        return body
+
+
+def deploy(stack_dir: Path, roots: Roots, *, ports: Ports, say: Say = silent) -> DeployResult:
+    """Let a rendered stack serve on this machine.
+
+    Raises:
+        DeviceError: see the module.
+    """
+    folder = read_stack(stack_dir)
+    paths = StackPaths(folder.plan.name, roots)
+    with hold(paths, "deploy"):
+        return _Deploy(folder, paths, ports, say).run()
+
+
+def rollback(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> DeployResult:
+    """Let the previous release serve again; the one left becomes the previous.
+
+    Raises:
+        DeviceError: 2 for an unknown stack or one without a previous release, else as deploy.
+    """
+    paths = find_stack(name, roots)
+    with hold(paths, "rollback"):
+        digest = state.linked_digest(paths.previous)
+        if digest is None:
+            raise DeviceError(
+                USAGE,
+                f"{name} has no previous release to go back to",
+                [f"current: {state.linked_digest(paths.current) or 'none'}"],
+                code="no_previous",
+            )
+        return _Deploy(read_stack(paths.release(digest)), paths, ports, say).run()
+
+
+class _Deploy:
+    """One deploy under the stack's lock."""
+
+    def __init__(self, folder: StackFolder, paths: StackPaths, ports: Ports, say: Say) -> None:
+        self._folder = folder
+        self._plan: Plan = folder.plan
+        self._paths = paths
+        self._ports = ports
+        self._say = say
+        self._notices: List[str] = []
+        self._put_back: Optional[Tuple[Secret, Optional[bytes]]] = None
+
+    def run(self) -> DeployResult:
+        """The job, top-down."""
+        record = self._load_record()
+        running = self._running()
+        before = self._before(record, running)
+        secret = planned_secret(self._plan, self._paths)
+        if self._already_serves(record, running, secret):
+            return self._result(False, before.previous, str(running and running.id), None)
+        self._preflight(before, running)
+        stage(self._folder, self._paths)
+        settled = False
+        try:
+            self._switch(before)
+            container, proof = self._start(before, running, secret)
+            previous = self._commit(before, container)
+            settled = True
+        except DeviceError as cause:
+            settled = True
+            raise self._failed(before, cause) from cause
+        except KeyboardInterrupt:
+            settled = True
+            raise self._interrupted(before) from None
+        finally:
+            if not settled:  # a bug of ours: the board must not suffer from it
+                self._undo(before)
+        return self._result(self._is_new(running, container), previous, container.id, proof)
+
+    def _load_record(self) -> state.Record:
+        record = state.set_damaged_aside(self._paths, state.load(self._paths))
+        if record.notice is not None:
+            self._note(record.notice)
+        return record
+
+    def _running(self) -> Optional[ContainerInfo]:
+        """Our container. A daemon that does not answer is preflight's finding, with all others."""
+        try:
+            found = self._ports.docker.container(self._plan.project, self._plan.service)
+        except DeviceError as error:
+            refuse(check_stack(self._ports, self._plan, self._paths.roots, own=None, running=None))
+            raise error
+        return found if found is not None and found.running else None
+
+    def _before(self, record: state.Record, running: Optional[ContainerInfo]) -> state.Before:
+        if record.phase == state.SWITCHING and record.before is not None:
+            self._note("an earlier deploy was cut short; what stood before it counts as before")
+            return record.before
+        return state.Before(
+            current=state.linked_digest(self._paths.current),
+            previous=state.linked_digest(self._paths.previous),
+            running=running is not None,
+        )
+
+    def _already_serves(
+        self, record: state.Record, running: Optional[ContainerInfo], secret: Optional[Secret]
+    ) -> bool:
+        plan = self._plan
+        if running is None or record.phase != state.COMMITTED:
+            return False
+        if state.linked_digest(self._paths.current) != plan.digest or not _fits(running, plan):
+            return False
+        if running.health not in (None, "healthy") or (secret and not secret.installed):
+            return False
+        server = self._ports.connect(plan, None)
+        return server.health(plan.health.path).status == 200
+
+    def _preflight(self, before: state.Before, running: Optional[ContainerInfo]) -> None:
+        self._say(Progress("preflight", "checking this host"))
+        own = release_plan(self._paths, before.current) if running is not None else None
+        refuse(check_stack(self._ports, self._plan, self._paths.roots, own=own, running=running))
+
+    def _switch(self, before: state.Before) -> None:
+        """Write down what stands, then move the links; a crash from here on is seen."""
+        digest = self._plan.digest
+        state.save(self._paths, state.Record(state.SWITCHING, digest=digest, before=before))
+        if before.current != digest:
+            state.point(self._paths.previous, before.current)
+            state.point(self._paths.current, digest)
+
+    def _start(
+        self, before: state.Before, running: Optional[ContainerInfo], secret: Optional[Secret]
+    ) -> Tuple[ContainerInfo, Proof]:
+        plan = self._plan
+        recreate = False
+        if secret is not None and not secret.installed:
+            self._put_back = (secret, install(secret))
+            recreate = True  # servers read their key once
+        if before.current == plan.digest and running is not None:
+            recreate = recreate or running.health == "unhealthy"
+        self._say(Progress("start", f"starting {plan.project}"))
+        Compose(self._ports.docker, plan.project, self._paths.release(plan.digest)).up(recreate)
+        key = None if secret is None else secret.key
+        server = self._ports.connect(plan, key)
+        keys = () if key is None else (key,)
+        container = Waiter(self._ports, plan, server, keys, self._say).wait()
+        return container, prove(self._ports, plan, container, server, self._say)
+
+    def _commit(self, before: state.Before, container: ContainerInfo) -> Optional[str]:
+        digest = self._plan.digest
+        previous = before.previous if before.current == digest else before.current
+        record = state.Record(state.COMMITTED, digest=digest, container=container.id)
+        state.save(self._paths, record)
+        prune(self._paths, (digest,) if previous is None else (digest, previous))
+        return previous
+
+    def _undo(self, before: state.Before) -> str:
+        if self._put_back is not None:
+            put_back(*self._put_back)
+        return restore(self._paths, before, self._plan.digest, ports=self._ports, say=self._say)
+
+    def _failed(self, before: state.Before, cause: DeviceError) -> DeviceError:
+        self._say(Progress("restore", cause.brief))
+        try:
+            now = self._undo(before)
+        except DeviceError as stuck:
+            why = [f"the deploy failed first: {cause.brief}", *cause.details, *stuck.details]
+            return DeviceError(stuck.status, stuck.brief, why, stuck.hint, stuck.code)
+        brief = f"{self._plan.name} was not deployed: {cause.brief}"
+        return DeviceError(DEPLOY, brief, [*cause.details, now], cause.hint, cause.code)
+
+    def _interrupted(self, before: state.Before) -> DeviceError:
+        self._say(Progress("restore", "interrupted; putting everything back, please wait"))
+        try:
+            now = self._undo(before)
+        except DeviceError as stuck:
+            return stuck
+        return DeviceError(INTERRUPTED, f"the deploy of {self._plan.name} was interrupted", [now])
+
+    def _is_new(self, running: Optional[ContainerInfo], container: ContainerInfo) -> bool:
+        return running is None or (
+            (running.id, running.started_at) != (container.id, container.started_at)
+        )
+
+    def _result(
+        self, changed: bool, previous: Optional[str], container: str, proof: Optional[Proof]
+    ) -> DeployResult:
+        plan = self._plan
+        return DeployResult(
+            name=plan.name,
+            changed=changed,
+            digest=plan.digest,
+            previous_digest=previous,
+            endpoint=endpoint(plan),
+            container=container,
+            proof=proof,
+            notices=tuple(self._notices),
+        )
+
+    def _note(self, text: str) -> None:
+        self._notices.append(text)
+        self._say(Progress("note", text))
+
+
+def endpoint(plan: Plan) -> str:
+    """The OpenAI base address of a plan, as this machine reaches it."""
+    host = f"[{plan.local_host}]" if ":" in plan.local_host else plan.local_host
+    return f"http://{host}:{plan.port}/v1"
+
+
+def _fits(container: ContainerInfo, plan: Plan) -> bool:
+    """Whether a container runs what the plan says, however it came to be."""
+    runs = (container.image, container.entrypoint, container.command)
+    return runs == (plan.image, plan.entrypoint, plan.command)
