@@ -129,15 +129,14 @@ def pick_build(
     """
     builds = usable_builds(device, image, by_name=by_name)
     if not builds:
-        return Rejection(id=image.id, reason=_unusable(device, image))
+        return Rejection(id=image.id, reason=why_unusable(device, image))
     floor = checkpoint.min_engine.get(image.engine)
     able = [item for item in builds if _at_least(item, floor)]
     if not able:
         newest = max(builds, key=_version)
         return Rejection(
             id=image.id,
-            reason=f"{checkpoint.repo} needs {image.engine} {floor} or newer, "
-            f"newest build has {newest.version}",
+            reason=f"{checkpoint.repo} needs {floor} or newer, image has {newest.version}",
         )
     default = default_build(builds, kin)
     serving = [item for item in able if _fit(item, needs) < 2]
@@ -168,14 +167,15 @@ def _awaits_lock(build: Build) -> bool:
     return build.floating and not build.automatic and build.digest is None
 
 
-def _unusable(device: ResolvedDevice, image: ImageEntry) -> str:
+def why_unusable(device: ResolvedDevice, image: ImageEntry) -> str:
+    """Say why ``usable_builds`` leaves none."""
     if device.family == "thor":
         words = [word for build in image.builds if (word := never_on_thor(build.reference))]
         if words:
             return f"its tag says {words[0]}: never on Thor"
     if any(_awaits_lock(build) for build in image.builds):
         return "floating tag, unusable until `speccompose lock` resolves it to a digest"
-    return "none of its builds is taken by itself, only by --image"
+    return "taken by --image only, never by itself"
 
 
 def _version(build: Build) -> tuple[int, ...]:

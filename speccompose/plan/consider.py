@@ -4,10 +4,18 @@ Part of stage 3 of 7 (which image), after resolve, before speculate. Pure. selec
 answers for all images in order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from speccompose.plan.builds import Kin, Need, PickedBuild, needs_of, pick_build
+from speccompose.plan.builds import (
+    Kin,
+    Need,
+    PickedBuild,
+    needs_of,
+    pick_build,
+    usable_builds,
+    why_unusable,
+)
 from speccompose.plan.evidence import thin_evidence
 from speccompose.plan.formats import SOURCE as FORMAT_SOURCE
 from speccompose.plan.formats import FormatVerdict, judge_format
@@ -42,6 +50,13 @@ class Ranked(Frozen, frozen=True, kw_only=True):
     key: tuple[int, ...]
 
 
+class Unfit(Frozen, frozen=True, kw_only=True):
+    """Why an image does not serve a checkpoint."""
+
+    reason: str
+    other_engine: bool = False
+
+
 class Considered(Frozen, frozen=True, kw_only=True):
     """What became of one image: its ways to serve, or a rejection and its kind."""
 
@@ -60,24 +75,24 @@ def consider(search: Search, image: ImageEntry) -> Considered:
         return _out(image, "not asked", f"is {image.engine}, --engine asks for {request.engine}")
     if wanted is not None:
         image = wanted.image
-    placed = place_image(search.device, image, search.catalog, by_name=wanted is not None)
+    by_name = wanted is not None
+    placed = place_image(search.device, image, search.catalog, by_name=by_name)
     if isinstance(placed, Rejection):
         return _out(image, "place", placed.reason)
-    ranked, reasons = [], []
-    for index, checkpoint in enumerate(search.model.checkpoints):
-        found = _with_checkpoint(search, image, placed, checkpoint=checkpoint, index=index)
-        if isinstance(found, Ranked):
-            ranked.append(found)
-        else:
-            reasons.append(found)
+    if not usable_builds(search.device, image, by_name=by_name):
+        return _out(image, "place", why_unusable(search.device, image))
+    tried = [
+        _with_checkpoint(search, image, placed, checkpoint=checkpoint, index=index)
+        for index, checkpoint in enumerate(search.model.checkpoints)
+    ]
+    ranked = tuple(item for item in tried if isinstance(item, Ranked))
     if not ranked:
-        return _out(image, "checkpoint", _none_fits(search, reasons))
+        return _out(image, "checkpoint", _none_fits(search, image, tried))
     if image.engine == "vllm" and not _vllm_asked(search):
-        reason = (
-            f"vLLM is not taken on {search.device.id} by itself (memory), only by --engine vllm"
+        return _out(
+            image, "memory", "memory is too small for vLLM, unless --engine vllm asks for it"
         )
-        return _out(image, "memory", reason)
-    return Considered(image=image, verdict="taken", ranked=tuple(ranked))
+    return Considered(image=image, verdict="taken", ranked=ranked)
 
 
 def _out(image: ImageEntry, verdict: Verdict, reason: str) -> Considered:
@@ -90,22 +105,28 @@ def _vllm_asked(search: Search) -> bool:
     return by_default or search.request.engine == "vllm" or search.wanted is not None
 
 
-def _none_fits(search: Search, reasons: list[str]) -> str:
-    told = list(dict.fromkeys(reasons))
-    if len(told) <= 1:
-        return told[0] if told else f"{search.model.model.id} has no checkpoint"
-    return f"no checkpoint of {search.model.model.id} fits: {'; '.join(told)}"
+def _none_fits(search: Search, image: ImageEntry, tried: Sequence[Ranked | Unfit]) -> str:
+    """Why no checkpoint fits: what stands against those that are for this engine."""
+    unfit = [item for item in tried if isinstance(item, Unfit)]
+    own = [item.reason for item in unfit if not item.other_engine]
+    if own:
+        return "; ".join(dict.fromkeys(own))
+    if search.model.exact:
+        return unfit[0].reason
+    if image.engine == "llama.cpp":
+        return f"takes GGUF only, the catalog has none of {search.model.model.id}"
+    return f"takes no GGUF, the catalog has nothing else of {search.model.model.id}"
 
 
 def _with_checkpoint(
     search: Search, image: ImageEntry, placed: Placed, *, checkpoint: Checkpoint, index: int
-) -> Ranked | str:
+) -> Ranked | Unfit:
     """The image serving one checkpoint, or why it does not."""
-    if not checkpoint.automatic and not search.model.exact:
-        return f"{checkpoint.repo} is taken only when it is named"
     form = judge_format(search.device, checkpoint, image.engine)
     if form.reason is not None:
-        return form.reason
+        return Unfit(reason=form.reason, other_engine=form.other_engine)
+    if not checkpoint.automatic and not search.model.exact:
+        return Unfit(reason=f"{checkpoint.repo} is taken only when it is named")
     needs = needs_of(
         search.request,
         search.model.model,
@@ -115,7 +136,7 @@ def _with_checkpoint(
     )
     picked = _build(search, image, checkpoint, needs)
     if isinstance(picked, Rejection):
-        return picked.reason
+        return Unfit(reason=picked.reason)
     named = search.device.family in checkpoint.families
     engine = 0 if image.engine == "vllm" else 1
     return Ranked(
@@ -148,7 +169,8 @@ def _choice(
 ) -> ImageChoice:
     device = search.device
     wanted = search.wanted.findings if search.wanted is not None else ()
-    thin = () if wanted else thin_evidence(device, image, placed.placement, picked.build)
+    told = wanted or any(item.code == "newer_than_evidence" for item in picked.findings)
+    thin = () if told else thin_evidence(device, image, placed.placement, picked.build)
     board = f"{device.family} with L4T {device.l4t}" if device.l4t else device.family
     return ImageChoice(
         image=image,

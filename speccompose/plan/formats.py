@@ -37,10 +37,14 @@ SOURCE = "rules section 2; NVIDIA/skills jetson-llm-serve"
 
 
 class FormatVerdict(Frozen, frozen=True, kw_only=True):
-    """Whether a checkpoint's format is taken: ``reason`` is None, and ``rank`` (0 is best)."""
+    """Whether a checkpoint's format is taken: ``reason`` is None, and ``rank`` (0 is best).
+
+    ``other_engine``: the format is not wrong, it is for the other engine.
+    """
 
     rank: int = 0
     reason: str | None = None
+    other_engine: bool = False
     findings: tuple[Finding, ...] = ()
 
 
@@ -51,9 +55,14 @@ def judge_format(
     if engine == "llama.cpp":
         if checkpoint.format in LLAMA_CPP_FORMATS:
             return FormatVerdict()
-        return FormatVerdict(reason=f"llama.cpp takes GGUF, {checkpoint.repo} is not GGUF")
+        return FormatVerdict(
+            reason=f"takes GGUF only, {checkpoint.repo} is {checkpoint.format.upper()}",
+            other_engine=True,
+        )
     if checkpoint.format == "gguf":
-        return FormatVerdict(reason=f"GGUF is for llama.cpp, {checkpoint.repo} is GGUF")
+        return FormatVerdict(
+            reason=f"takes no GGUF, and {checkpoint.repo} is one", other_engine=True
+        )
     capability = device.soc.compute_capability
     formats = VLLM_FORMATS.get(capability or "", ())
     if checkpoint.format in formats:
@@ -71,13 +80,13 @@ def _nvfp4_on_orin(device: ResolvedDevice, checkpoint: Checkpoint) -> FormatVerd
 
     Rules section 2: L4T 39 or newer, published evidence on that board, with a warning.
     """
-    what = "NVFP4 is weight-only on compute capability 8.7"
+    what = "NVFP4 is weight-only on 8.7"
     if device.l4t is None or version_key(device.l4t) < version_key("39"):
         board = device.l4t or "an unknown L4T"
-        return FormatVerdict(reason=f"{what}: needs L4T 39 or newer, board has {board}")
+        return FormatVerdict(reason=f"{what}: wants L4T 39, board has {board}")
     if not checkpoint.orin_evidence or device.family not in checkpoint.families:
         return FormatVerdict(
-            reason=f"{what}: no published evidence for {checkpoint.repo} on {device.family}"
+            reason=f"{what}: {checkpoint.repo} is not published for {device.family}"
         )
     rank = len(VLLM_FORMATS["8.7"]) + len(NAMED_FORMATS["8.7"])
     finding = warning(
@@ -99,4 +108,4 @@ def _not_taken(device: ResolvedDevice, checkpoint: Checkpoint, formats: tuple[Fo
     if checkpoint.format in NAMED_FORMATS.get(capability, ()):
         return f"{wanted} on {capability}: {checkpoint.repo} is not published for {device.family}"
     had = ", ".join(name.upper() for name in formats)
-    return f"{wanted} does not run on compute capability {capability} ({had} do)"
+    return f"{wanted} does not run on {capability} ({had} do)"

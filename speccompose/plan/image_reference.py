@@ -65,12 +65,19 @@ def parse_reference(text: str) -> ImageReference:
             hint="for example vllm/vllm-openai:v0.27.1, or an id of `speccompose catalog list`",
             code="image_reference",
         )
-    repository = match["repository"]
+    return ImageReference(
+        text=text.strip(),
+        repository=short_repository(match["repository"]),
+        tag=match["tag"],
+        digest=match["digest"],
+    )
+
+
+def short_repository(repository: str) -> str:
+    """Return a repository without the prefixes that Docker adds to names on its own hub."""
     for prefix in ("docker.io/", "index.docker.io/", "registry-1.docker.io/", "library/"):
         repository = repository.removeprefix(prefix)
-    return ImageReference(
-        text=text.strip(), repository=repository, tag=match["tag"], digest=match["digest"]
-    )
+    return repository
 
 
 def tag_version(tag: str, engine: EngineName) -> TagVersion | None:

@@ -9,8 +9,7 @@ import msgspec
 
 from speccompose.errors import ImageError, MemoryFitError, SpecComposeError
 from speccompose.plan.consider import Considered, Search, consider
-from speccompose.plan.placement import Placed, name_l4t, place_image
-from speccompose.vocab.facts import ResolvedDevice
+from speccompose.plan.placement import Placed, name_board, name_l4t, place_image
 from speccompose.vocab.finding import Rejection
 from speccompose.vocab.image import ImageChoice
 from speccompose.vocab.model import Checkpoint
@@ -46,10 +45,6 @@ def refuse(search: Search, considered: Sequence[Considered]) -> SpecComposeError
     return refused
 
 
-def _board(device: ResolvedDevice) -> str:
-    return f"{device.id} on L4T {device.l4t}" if device.l4t else device.id
-
-
 def _lines(items: Sequence[Considered]) -> list[str]:
     """One line per image: its id, what it wanted and what was there."""
     pairs = [(item.image.id, item.rejection.reason) for item in items if item.rejection]
@@ -62,7 +57,7 @@ def _no_image(search: Search, considered: Sequence[Considered]) -> RefusedImageE
     engine = search.request.engine
     what = "no image" if engine == "auto" else f"no {engine} image"
     return RefusedImageError(
-        f"{what} fits {_board(search.device)}",
+        f"{what} fits {name_board(search.device)}",
         _lines(asked),
         hint=_way_out(search, considered),
         code="no_image",
@@ -72,27 +67,32 @@ def _no_image(search: Search, considered: Sequence[Considered]) -> RefusedImageE
 
 def _way_out(search: Search, considered: Sequence[Considered]) -> str:
     """A newer L4T for which an image exists, else another engine, else the catalog."""
-    device = search.device
-    if device.l4t is not None:
-        newer = [
-            row.l4t_since
-            for item in considered
-            for row in item.image.runs_on
-            if device.family in row.families
-            and row.automatic
-            and row.l4t_since is not None
-            and version_key(row.l4t_since) > version_key(device.l4t)
-        ]
-        if newer:
-            return f"upgrade to {name_l4t(min(newer, key=version_key), search.catalog)} or newer"
+    newer = _newer_l4t(search, considered)
+    if newer is not None:
+        return f"upgrade to {name_l4t(newer, search.catalog)} or newer"
     others = {
         item.image.engine
         for item in considered
-        if isinstance(place_image(device, item.image, search.catalog), Placed)
+        if isinstance(place_image(search.device, item.image, search.catalog), Placed)
     }
     if others:
         return f"this board serves with {' or '.join(sorted(others))}: --engine {min(others)}"
-    return f"speccompose catalog list --fits --device {device.id}"
+    return f"speccompose catalog list --fits --device {search.device.id}"
+
+
+def _newer_l4t(search: Search, considered: Sequence[Considered]) -> str | None:
+    """The next L4T from which on an image runs on the board's family by itself."""
+    device = search.device
+    if device.l4t is None:
+        return None
+    starts = [
+        row.l4t_since
+        for item in considered
+        for row in item.image.runs_on
+        if device.family in row.families and row.automatic and row.l4t_since is not None
+    ]
+    later = [start for start in starts if version_key(start) > version_key(device.l4t)]
+    return min(later, key=version_key, default=None)
 
 
 def _only_llama_cpp_left(search: Search, considered: Sequence[Considered]) -> bool:
@@ -109,18 +109,20 @@ def _only_llama_cpp_left(search: Search, considered: Sequence[Considered]) -> bo
 
 
 def _never_llama_cpp(search: Search, considered: Sequence[Considered]) -> RefusedEngineError:
+    """Status 6, naming the GGUF to take instead, or what to ask vLLM with."""
+    model = search.model
     ggufs = [item for item in _siblings(search) if item.format == "gguf"]
     ways = [f"--model {_name(item)}" for item in ggufs[:2]]
     if any(item.verdict == "memory" for item in considered):
-        ways.append("--engine vllm (no speculation, small context)")
-    elif search.request.engine == "llama.cpp" and search.device.profile.serving.vllm_by_default:
+        ways.append("--engine vllm (eager, no speculation, small context)")
+    elif search.request.engine == "llama.cpp" and _vllm_would_serve(search):
         ways.append("--engine vllm")
     details = _lines([item for item in considered if item.verdict in {"checkpoint", "memory"}])
     if not ggufs:
-        details.append(f"the catalog has no GGUF of {search.model.model.id}")
+        details.append(f"no GGUF of {model.model.id} in the catalog runs here")
+    what = f"{model.asked} is no GGUF" if model.exact else f"no GGUF of {model.asked} fits"
     return RefusedEngineError(
-        f"{search.model.asked}: llama.cpp serves GGUF only, and vLLM is not for "
-        f"{search.device.id} here",
+        f"{what}, and {search.device.id} serves it with llama.cpp only",
         details,
         hint=f"take {', or '.join(ways)}" if ways else "take a model that has a GGUF",
         code="safetensors_on_llama_cpp",
@@ -129,17 +131,21 @@ def _never_llama_cpp(search: Search, considered: Sequence[Considered]) -> Refuse
 
 
 def _no_checkpoint(search: Search, considered: Sequence[Considered]) -> RefusedImageError:
+    """Status 5, naming the sibling checkpoints that would fit."""
+    model = search.model
     reached = [item for item in considered if item.verdict == "checkpoint"]
-    named = {item.repo for item in search.model.checkpoints} if search.model.exact else set()
-    siblings = [item for item in _siblings(search) if item.repo not in named]
+    asked = {_name(item) for item in model.checkpoints} if model.exact else set()
+    siblings = [_name(item) for item in _siblings(search) if _name(item) not in asked]
+    details = [*_lines(reached), *(f"fits here: {name}" for name in siblings[:3])]
     hint = f"speccompose catalog list --fits --device {search.device.id}"
-    if siblings:
-        hint = f"take --model {search.model.model.id}, or {_name(siblings[0])}"
-    details = _lines(reached)
-    if siblings:
-        details.append(f"fits here: {', '.join(_name(item) for item in siblings[:4])}")
+    if siblings and model.exact:
+        hint = f"take --model {model.model.id}, which picks what fits, or {siblings[0]}"
+    elif siblings:
+        hint = f"drop {'--image' if search.wanted else '--engine'}: {siblings[0]} fits"
+    elif (newer := _newer_l4t(search, considered)) and _serves_on(search, newer):
+        hint = f"it fits from {name_l4t(newer, search.catalog)} on: upgrade"
     return RefusedImageError(
-        f"no image serves {search.model.asked} on {_board(search.device)}",
+        f"no image serves {model.asked} on {name_board(search.device)}",
         details,
         hint=hint,
         code="no_checkpoint",
@@ -147,16 +153,35 @@ def _no_checkpoint(search: Search, considered: Sequence[Considered]) -> RefusedI
     )
 
 
-def _siblings(search: Search) -> list[Checkpoint]:
-    """Checkpoints of the same model that this board would take by itself, best first."""
-    free = msgspec.structs.replace(
+def _serves_on(search: Search, l4t: str) -> bool:
+    """Whether the search would find an image if the board ran this L4T."""
+    device = msgspec.structs.replace(search.device, l4t=l4t, cuda=None)
+    later = msgspec.structs.replace(search, device=device)
+    return any(consider(later, image).ranked for image in search.catalog.images.values())
+
+
+def _vllm_would_serve(search: Search) -> bool:
+    free = _unbound(search, exact=True)
+    images = search.catalog.images.values()
+    return any(consider(free, image).ranked for image in images if image.engine == "vllm")
+
+
+def _unbound(search: Search, *, exact: bool) -> Search:
+    """The same search without --engine and --image; for any checkpoint unless ``exact``."""
+    model = search.model
+    if not exact:
+        model = msgspec.structs.replace(model, checkpoints=model.model.checkpoints, exact=False)
+    return msgspec.structs.replace(
         search,
-        model=msgspec.structs.replace(
-            search.model, checkpoints=search.model.model.checkpoints, exact=False
-        ),
+        model=model,
         request=msgspec.structs.replace(search.request, engine="auto", image=None),
         wanted=None,
     )
+
+
+def _siblings(search: Search) -> list[Checkpoint]:
+    """Checkpoints of the same model that this board would take by itself, best first."""
+    free = _unbound(search, exact=False)
     found: list[tuple[tuple[int, ...], ImageChoice]] = []
     for image in search.catalog.images.values():
         found.extend((item.key, item.choice) for item in consider(free, image).ranked)

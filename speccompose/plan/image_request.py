@@ -15,9 +15,10 @@ from speccompose.plan.image_reference import (
     never_on_thor,
     outdated_era,
     parse_reference,
+    short_repository,
     tag_architecture,
 )
-from speccompose.plan.placement import Placed, place_image
+from speccompose.plan.placement import Placed, name_board, place_image
 from speccompose.plan.uncatalogued import describe, refuse_image, with_tag_cuda, with_version
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
@@ -72,36 +73,47 @@ def _refuse_tag(reference: ImageReference, device: ResolvedDevice) -> None:
     for old, new in RETIRED:
         if reference.repository.startswith(old):
             moved = reference.text.replace(old, new, 1)
-            raise refuse_image(reference.text, f"{old} is retired", [], f"it is now {moved}")
+            raise refuse_image(
+                reference.text,
+                "names a retired registry path",
+                [f"{old} is gone"],
+                f"it is now {moved}",
+            )
     word = never_on_thor(reference.words) if device.family == "thor" else None
     word = word or outdated_era(reference.tag or "")
     if word is not None:
         raise refuse_image(
             reference.text,
-            f"a {word} image never runs on {device.id}",
-            [f"its tag says {word}, board has L4T {device.l4t or 'unknown'}"],
+            f"never runs on {name_board(device)}",
+            [f"its tag says {word}"],
             "leave --image out: the board's own image is chosen",
         )
     built_for = tag_architecture(reference.tag or "")
     if built_for not in {None, device.profile.architecture}:
         raise refuse_image(
             reference.text,
-            f"the tag is for {built_for}, {device.id} is {device.profile.architecture}",
-            [],
+            f"does not run on {device.id}",
+            [f"its tag is for {built_for}, the board is {device.profile.architecture}"],
             "name a tag that has a manifest for the board's processor",
         )
 
 
 def _of_repository(reference: ImageReference, catalog: Catalog) -> list[ImageEntry]:
     known = [
-        image for image in catalog.images.values() if reference.repository in image.repositories
+        image
+        for image in catalog.images.values()
+        if reference.repository in {short_repository(name) for name in image.repositories}
     ]
     if not known:
-        repositories = {name for image in catalog.images.values() for name in image.repositories}
+        names = {
+            short_repository(name)
+            for image in catalog.images.values()
+            for name in image.repositories
+        }
         raise refuse_image(
             reference.text,
-            "unknown image",
-            [f"the catalog knows {', '.join(sorted(repositories))}"],
+            "names an image that the catalog does not know",
+            [f"known: {name}" for name in sorted(names)],
             "describe it in an overlay: images/<id>/image.yaml",
         )
     return sorted(known, key=lambda image: image.rank)
@@ -144,12 +156,9 @@ def _require_place(
     placed = [image for image, verdict in pairs if isinstance(verdict, Placed)]
     if placed:
         return placed
-    reasons = dict.fromkeys(
-        f"{item.id}  {item.reason}" for item in verdicts if not isinstance(item, Placed)
-    )
-    board = f"{device.id} with L4T {device.l4t or 'unknown'}"
+    reasons = [f"{item.id}  {item.reason}" for item in verdicts if not isinstance(item, Placed)]
     hint = _own_image(images[0].engine, device, catalog)
-    raise refuse_image(text, f"cannot run on {board}", list(reasons), hint)
+    raise refuse_image(text, f"cannot run on {name_board(device)}", reasons, hint)
 
 
 def _own_image(engine: EngineName, device: ResolvedDevice, catalog: Catalog) -> str:
@@ -166,7 +175,10 @@ def _own_image(engine: EngineName, device: ResolvedDevice, catalog: Catalog) -> 
 
 def _example(image: ImageEntry, device: ResolvedDevice, catalog: Catalog) -> str:
     """The reference of the build that the board would take."""
-    return default_build(image.builds, kin_of(device, catalog)).reference
+    build = default_build(image.builds, kin_of(device, catalog))
+    if build.digest and parse_reference(build.reference).tag is None:
+        return f"{build.reference}@{build.digest}"
+    return build.reference
 
 
 def _require_floor(
@@ -185,7 +197,7 @@ def _require_floor(
         return
     raise refuse_image(
         reference.text,
-        f"{image.engine} {entry.floor} or newer is needed, the tag is {version.version}",
-        [f"pre-releases precede {entry.floor}"] if version.prerelease else [],
+        f"is too old: needs {image.engine} {entry.floor} or newer, has {version.version}",
+        [f"a pre-release of {entry.floor} precedes it"] if version.prerelease else [],
         f"name {entry.floor} or newer, or leave --image out",
     )

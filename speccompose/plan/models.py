@@ -15,11 +15,11 @@ from speccompose.vocab.request import StackRequest
 
 
 class _Name(Frozen, frozen=True, kw_only=True):
-    """One name under which a model is known; ``repo`` when it names one repository."""
+    """One name under which a model is known, and the checkpoints that it pins, if it does."""
 
     text: str
     model: ModelEntry
-    repo: str | None = None
+    pinned: tuple[Checkpoint, ...] = ()
 
 
 def find_model(request: StackRequest, catalog: Catalog) -> ModelChoice:
@@ -53,22 +53,32 @@ def _names(catalog: Catalog) -> Iterator[_Name]:
     for entry in catalog.models.values():
         yield _Name(text=entry.id, model=entry)
     for entry in catalog.models.values():
-        for checkpoint in entry.checkpoints:
-            yield _Name(text=checkpoint.repo, model=entry, repo=checkpoint.repo)
+        for repo in dict.fromkeys(item.repo for item in entry.checkpoints):
+            yield _Name(text=repo, model=entry, pinned=_of_repo(entry, repo))
     for entry in catalog.models.values():
         for alias in entry.also_known_as:
-            yield _Name(text=alias, model=entry, repo=_only_repo(alias, entry))
+            yield _Name(text=alias, model=entry, pinned=_pinned_by(alias, entry))
 
 
-def _only_repo(alias: str, entry: ModelEntry) -> str | None:
-    """The one repository that an alias spells without its owner.
+def _of_repo(entry: ModelEntry, repo: str) -> tuple[Checkpoint, ...]:
+    return tuple(item for item in entry.checkpoints if item.repo == repo)
+
+
+def _pinned_by(alias: str, entry: ModelEntry) -> tuple[Checkpoint, ...]:
+    """The checkpoints that an alias spells: a repository without its owner, or a GGUF file.
 
     The base model's own name means the model, not its unquantised weights.
     """
     key = alias.casefold()
-    repos = {item.repo for item in entry.checkpoints if item.repo != entry.base_model}
-    ends = [repo for repo in repos if key in {repo.casefold(), _short(repo)}]
-    return ends[0] if len(ends) == 1 and key != _short(entry.base_model) else None
+    files = tuple(
+        item
+        for item in entry.checkpoints
+        if item.file and item.file.casefold().removesuffix(".gguf") == key.removesuffix(".gguf")
+    )
+    if files or key == _short(entry.base_model):
+        return files
+    repos = {item.repo for item in entry.checkpoints if _short(item.repo) == key}
+    return _of_repo(entry, repos.pop()) if len(repos) == 1 else ()
 
 
 def _short(repo: str) -> str:
@@ -97,15 +107,13 @@ def _choice(asked: str, name: _Name, *, quant: str | None) -> ModelChoice:
     Raises:
         UsageError: the repository has no such quantisation.
     """
-    checkpoints = name.model.checkpoints
-    if name.repo is not None:
-        checkpoints = tuple(item for item in checkpoints if item.repo == name.repo)
+    checkpoints = name.pinned or name.model.checkpoints
     if quant is not None:
         listed = checkpoints
         checkpoints = tuple(item for item in listed if _has_quant(item, quant))
         if not checkpoints:
             raise _no_quant(name, quant, listed)
-    exact = name.repo is not None or quant is not None
+    exact = bool(name.pinned) or quant is not None
     return ModelChoice(model=name.model, checkpoints=checkpoints, exact=exact, asked=asked)
 
 

@@ -24,6 +24,13 @@ class Placed(Frozen, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
+def name_board(device: ResolvedDevice) -> str:
+    """Name a board with its L4T, as refusals do: 'agx-orin-64gb on L4T 36.4.3'."""
+    if device.l4t is not None:
+        return f"{device.id} on L4T {device.l4t}"
+    return f"{device.id} on an unknown L4T" if device.is_jetson else device.id
+
+
 def place_image(
     device: ResolvedDevice, image: ImageEntry, catalog: Catalog, *, by_name: bool = False
 ) -> Placed | Rejection:
@@ -40,13 +47,13 @@ def place_image(
         had = ", ".join(image.architectures)
         return _no(image, f"built for {had}, board is {device.profile.architecture}")
     if not rows:
-        return _no(image, _other_family(device, image))
+        return _no(image, _other_family(device, image, tell_gpu=by_name))
     inside = [row for row in rows if _l4t_reason(device, row, catalog) is None]
     if not inside:
         return _no(image, _l4t_reason(device, rows[0], catalog) or "")
     taken = [row for row in inside if row.automatic or by_name]
     if not taken:
-        return _no(image, f"taken on {device.family} by --image only, never by itself")
+        return _no(image, "taken by --image only, never by itself")
     if (reason := _gpu_reason(device, image)) or (reason := _cuda_reason(device, image)):
         return _no(image, reason)
     return Placed(placement=taken[0], findings=_findings(device, image, taken[0], catalog))
@@ -56,10 +63,10 @@ def _no(image: ImageEntry, reason: str) -> Rejection:
     return Rejection(id=image.id, reason=reason)
 
 
-def _other_family(device: ResolvedDevice, image: ImageEntry) -> str:
-    families = dict.fromkeys(family for row in image.runs_on for family in row.families)
+def _other_family(device: ResolvedDevice, image: ImageEntry, *, tell_gpu: bool) -> str:
+    families = sorted({family for row in image.runs_on for family in row.families})
     reason = f"runs on {', '.join(families)}; board is {device.family}"
-    gpu = _gpu_reason(device, image)
+    gpu = _gpu_reason(device, image) if tell_gpu else None
     return f"{reason}, and it {gpu}" if gpu else reason
 
 
@@ -136,7 +143,7 @@ def _gpu_reason(device: ResolvedDevice, image: ImageEntry) -> str | None:
         return "needs an NVIDIA GPU"
     if covers_gpu(image.gpu_targets, capability):
         return None
-    return f"has no GPU code for {capability} (has {', '.join(image.gpu_targets)})"
+    return f"has no GPU code for {capability}"
 
 
 def cuda_ceiling(device: ResolvedDevice) -> str | None:

@@ -23,7 +23,13 @@ from speccompose.vocab.versions import version_key
 
 def refuse_image(text: str, what: str, details: list[str], hint: str) -> ImageError:
     """Make the refusal of an image that was asked for by --image."""
-    return ImageError(f"--image {text}: {what}", details, hint=hint, code="image_refused")
+    return ImageError(
+        f"--image {what}",
+        [f"asked for {text}", *details],
+        hint=hint,
+        code="image_refused",
+        source="rules section 2",
+    )
 
 
 def with_tag_cuda(image: ImageEntry, reference: ImageReference) -> ImageEntry:
@@ -54,7 +60,7 @@ def with_version(
     if not readable:
         raise refuse_image(
             reference.text,
-            f"its tag names no {placed[0].engine} version",
+            f"names no {placed[0].engine} version",
             ["the version decides which flags and methods it takes; unknown is refused"],
             f"name a version, for example {example}",
         )
@@ -62,7 +68,7 @@ def with_version(
     if not same:
         raise refuse_image(
             reference.text,
-            f"{readable[0][1].variant or 'a plain tag'!r} is not a variant that the catalog knows",
+            "is a variant that the catalog does not know",
             [f"{image.id} is {' or '.join(_variants(image))}" for image, _ in readable],
             f"name that variant, for example {example}",
         )
