@@ -11,9 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from speccompose.catalog.yaml_file import parse_plain
-from speccompose.errors import SpecComposeError
 from speccompose.plan.export import encode_document, plan_document
+from speccompose.plan.reread import check_compose
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.plan import Mount, StackPlan
@@ -166,40 +165,6 @@ def env_word(value: Value) -> str:
     if "\n" in text or "'" in text:
         raise ValueError(f"cannot stand in an env file: {text!r}")
     return text if text.replace("-", "").replace("_", "").isalnum() else f"'{text}'"
-
-
-def check_compose(text: str, plan: StackPlan) -> None:
-    """Parse what was printed and compare it with the plan.
-
-    Raises:
-        SpecComposeError: status 1, a bug of ours.
-    """
-    parsed = parse_plain(text)
-    service = parsed["services"]["server"] if isinstance(parsed, dict) else {}
-    wanted = {
-        "image": plan.image_reference,
-        "entrypoint": list(plan.entrypoint),
-        "command": list(plan.command),
-        "environment": dict(plan.environment),
-    }
-    for key, value in wanted.items():
-        if undouble(service.get(key)) != value:
-            raise SpecComposeError(
-                f"the rendered Compose file does not say what was planned ({key})",
-                [f"planned: {value}", f"printed: {service.get(key)}"],
-                hint="please report this with the plan options that you used",
-            )
-
-
-def undouble(value: object) -> object:
-    """Compose's reading of a rendered value: `$$` is `$`."""
-    if isinstance(value, str):
-        return value.replace("$$", "$")
-    if isinstance(value, list):
-        return [undouble(item) for item in value]
-    if isinstance(value, dict):
-        return {key: undouble(item) for key, item in value.items()}
-    return value
 
 
 def _print(template: str, view: View, finalise: Callable[[Value], str]) -> str:

@@ -49,7 +49,10 @@ class Geometry(Sourced, frozen=True, kw_only=True):
 
 
 class Checkpoint(Sourced, frozen=True, kw_only=True):
-    """One published set of weights. ``file`` names the GGUF inside the repo, with its quant."""
+    """One published set of weights. ``file`` names the GGUF inside the repo, with its quant.
+
+    ``revision``: the repository's commit that the facts hold for, where another one differs.
+    """
 
     repo: str
     format: Format
@@ -57,6 +60,7 @@ class Checkpoint(Sourced, frozen=True, kw_only=True):
     weights_evidence: Evidence = "secondhand"
     quant: str | None = None
     file: str | None = None
+    revision: str | None = None
     min_engine: Mapping[str, str] = {}
     has_mtp: bool | None = None
     gated: bool = False
@@ -97,7 +101,10 @@ class Pairing(Sourced, frozen=True, kw_only=True):
 
 
 class ServingNeeds(Frozen, frozen=True, kw_only=True):
-    """What the model itself asks of the server, with where it says so."""
+    """What the model itself asks of the server, with where it says so.
+
+    Flags are spelled with their dashes; an empty value is a switch.
+    """
 
     source: str
     tool_call_parser: str | None = None

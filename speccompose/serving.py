@@ -1,0 +1,167 @@
+"""What acts on this machine: deploy, pull, and the previews of both.
+
+Layer: pipeline, beside pipeline.py. The acting itself is device/, the same code that boards run;
+here a request becomes a stack folder, its image and weights are brought before anything is
+switched, and errors are translated.
+"""
+
+import difflib
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from speccompose.device import operate, pull, transaction
+from speccompose.device.ports import Ports, Progress
+from speccompose.device.transaction import DeployResult
+from speccompose.errors import MemoryFitError, UsageError
+from speccompose.pipeline import plan_stack, render_plan
+from speccompose.plan.assemble import stack_name
+from speccompose.plan.models import find_model
+from speccompose.settings import Settings
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.board import BoardSource
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.document import PlanDocument
+from speccompose.vocab.plan import StackPlan
+from speccompose.vocab.preview import Preview
+from speccompose.vocab.rendered import RenderedStack
+from speccompose.vocab.request import StackRequest
+from speccompose.world.onboard import as_finding, as_our_errors, roots, sources
+from speccompose.world.stack_folder import write_stack
+
+Say = Callable[[Progress], None]
+
+
+class Here(Frozen, frozen=True, kw_only=True):
+    """This machine as the serving verbs see it."""
+
+    settings: Settings
+    catalog: Catalog
+    ports: Ports
+    say: Say
+
+
+def plan_here(
+    request: StackRequest, board: BoardSource, here: Here, *, replan: bool = False
+) -> StackPlan:
+    """Plan for this machine with what the committed release was planned with.
+
+    So the same deploy twice has the same digest although the running stack holds memory; if it no
+    longer fits that way, the board is read again (rules section 4).
+    """
+    committed = None if replan else committed_plan(request, here)
+    if committed is None or committed.memory is None:
+        return plan_stack(request, board, here.catalog)
+    known = msgspec.structs.replace(board, committed_available_mib=committed.memory.available_mib)
+    try:
+        return plan_stack(request, known, here.catalog)
+    except MemoryFitError:
+        return plan_stack(request, board, here.catalog)
+
+
+def deploy_request(
+    request: StackRequest, board: BoardSource, here: Here, *, replan: bool = False
+) -> DeployResult:
+    """Plan, render, bring image and weights, switch, start, prove; or leave all as it was."""
+    plan = plan_here(request, board, here, replan=replan)
+    return deploy_plan(plan, here)
+
+
+def deploy_plan(plan: StackPlan, here: Here) -> DeployResult:
+    """Deploy a finished plan on this machine."""
+    stack = render_plan(plan, here.catalog)
+    with tempfile.TemporaryDirectory(prefix="speccompose-") as folder:
+        target = Path(folder) / plan.name
+        write_stack(stack, target)
+        return deploy_folder(target, here, offline=plan.request.offline)
+
+
+def deploy_folder(folder: Path, here: Here, *, offline: bool = False) -> DeployResult:
+    """Deploy a rendered folder: what is missing is pulled before the transaction begins."""
+    if not offline:
+        pull_folder(folder, here)
+    with as_our_errors():
+        return transaction.deploy(folder, roots(here.settings), ports=here.ports, say=here.say)
+
+
+def pull_folder(folder: Path, here: Here) -> pull.PullResult:
+    """Bring image and weights of a rendered folder; what is complete is not asked for again."""
+    with as_our_errors():
+        return pull.pull_stack(
+            folder,
+            roots(here.settings),
+            ports=here.ports,
+            sources=sources(here.settings, here.catalog),
+            say=here.say,
+        )
+
+
+def find_folder(stack: str, settings: Settings) -> Path:
+    """The folder that STACK means: a rendered folder, or the installed stack of that name.
+
+    Raises:
+        UsageError: neither; the installed names are told.
+    """
+    path = Path(stack)
+    if (path / "plan.json").is_file():
+        return path
+    if "/" in stack:
+        raise UsageError(
+            f"{stack} is no rendered stack (it holds no plan.json)",
+            hint="speccompose render --model M -o DIR writes one",
+            code="no_stack_folder",
+        )
+    with as_our_errors():
+        return operate.installed_folder(stack, roots(settings))
+
+
+def preview_request(
+    request: StackRequest, board: BoardSource, here: Here, *, replan: bool = False
+) -> Preview:
+    """What deploy would do; nothing is touched."""
+    plan = plan_here(request, board, here, replan=replan)
+    stack = render_plan(plan, here.catalog)
+    current = installed_document(plan.name, here.settings)
+    with tempfile.TemporaryDirectory(prefix="speccompose-") as folder, as_our_errors():
+        write_stack(stack, Path(folder) / plan.name)
+        found = transaction.preflight(
+            Path(folder) / plan.name, roots(here.settings), ports=here.ports
+        )
+    return Preview(
+        plan=plan,
+        current_digest=current.digest if current else None,
+        changes=_changes(plan.name, stack, here.settings),
+        findings=tuple(as_finding(item) for item in found),
+    )
+
+
+def committed_plan(request: StackRequest, here: Here) -> PlanDocument | None:
+    """plan.json of the release that serves under the request's name, if there is one."""
+    model = find_model(request, here.catalog).model
+    return installed_document(stack_name(model, request), here.settings)
+
+
+def installed_document(name: str, settings: Settings) -> PlanDocument | None:
+    """plan.json of an installed stack; None when absent or written by an unknown version."""
+    file = _current(name, settings) / "plan.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=PlanDocument)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _current(name: str, settings: Settings) -> Path:
+    return Path(settings.state_root) / "stacks" / name / "current"
+
+
+def _changes(name: str, stack: RenderedStack, settings: Settings) -> tuple[str, ...]:
+    """The Compose file as a diff against the installed one."""
+    installed = _current(name, settings) / "compose.yaml"
+    old = installed.read_text(encoding="utf-8") if installed.is_file() else ""
+    new = stack.file("compose.yaml").content.decode()
+    lines = difflib.unified_diff(
+        old.splitlines(), new.splitlines(), "installed", "planned", lineterm="", n=1
+    )
+    return tuple(lines)

@@ -1,0 +1,40 @@
+"""A root folder is read without running anything; its commands come from its own file."""
+
+import pytest
+
+from speccompose.errors import DataError
+from speccompose.world.machine import read_machine, read_root
+
+
+def root(tmp_path, commands=None):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "nv_tegra_release").write_text("# R36 (release), REVISION: 4.3\n")
+    if commands is not None:
+        (tmp_path / "speccompose-commands.yaml").write_text(commands)
+    return tmp_path
+
+
+def test_files_and_commands(tmp_path):
+    facts = read_root(root(tmp_path, 'uname -m: "aarch64\\n"\n'))
+    assert facts.files["/etc/nv_tegra_release"].startswith("# R36")
+    assert facts.commands == {"uname -m": "aarch64\n"}
+
+
+def test_no_command_is_run_for_a_root(tmp_path):
+    assert read_root(root(tmp_path)).commands == {}
+
+
+@pytest.mark.parametrize("text", ["- a\n", "uname -m: 3\n", "a: [1]\n"])
+def test_a_malformed_commands_file_is_refused(tmp_path, text):
+    with pytest.raises(DataError) as refused:
+        read_root(root(tmp_path, text))
+    assert refused.value.status == 3
+
+
+def test_a_missing_root_is_refused(tmp_path):
+    with pytest.raises(DataError, match="cannot read the root folder"):
+        read_root(tmp_path / "nowhere")
+
+
+def test_this_machine_tells_its_processor():
+    assert read_machine().commands["uname -m"].strip()
