@@ -95,14 +95,14 @@ def _by_major(profile: DeviceProfile, l4t: str, catalog: Catalog) -> Refusal | N
     if not families and major <= newest:
         return Refusal(
             brief=f"{profile.id} on L4T {l4t}: there is no release R{major}",
-            hint="check where the facts come from; " + _upgrade(profile, catalog),
+            hint=f"check where the facts come from; {_upgrade(profile, catalog)}",
             code="l4t_nonexistent",
         )
     if families and profile.family not in families:
         return Refusal(
             brief=f"{profile.id} on L4T {l4t}: R{major} does not run on {profile.family}",
             details=(f"R{major} runs on {', '.join(families)}",),
-            hint="they contradict each other: check that all facts come from one board",
+            hint=f"check that all facts come from one board; {_upgrade(profile, catalog)}",
             code="l4t_contradiction",
         )
     return None
@@ -114,8 +114,21 @@ def _families_of(major: int, catalog: Catalog) -> tuple[Family, ...]:
 
 
 def _upgrade(profile: DeviceProfile, catalog: Catalog) -> str:
-    """What to flash instead: the newest release that the table has for the family."""
-    row = newest_release(profile, catalog)
-    if row is None:
+    """What to flash instead: the oldest release that an image is there for, and the newest."""
+    newest = newest_release(profile, catalog)
+    if newest is None:
         return "use a supported board"
-    return f"flash a newer JetPack (newest for it: JetPack {row.jetpack}, L4T {row.l4t})"
+    since = [
+        place.l4t_since
+        for image in catalog.images.values()
+        for place in image.runs_on
+        if place.automatic and profile.family in place.families and place.l4t_since is not None
+    ]
+    rows = {row.l4t: row for row in catalog.releases}
+    oldest = rows.get(min(since, key=version_key)) if since else None
+    if oldest is None or oldest.jetpack is None:
+        return f"flash JetPack {newest.jetpack} (L4T {newest.l4t})"
+    return (
+        f"flash JetPack {oldest.jetpack} (L4T {oldest.l4t}) or newer; "
+        f"the newest for it is {newest.jetpack} (L4T {newest.l4t})"
+    )

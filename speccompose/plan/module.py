@@ -15,7 +15,7 @@ from speccompose.vocab.finding import Decision, Finding, info, warning
 
 _RULE = "rules section 1"
 _ASK = (
-    "give /proc/device-tree/compatible, /etc/nv_boot_control.conf and /proc/meminfo too "
+    "give uname -m, /proc/device-tree/compatible, /etc/nv_boot_control.conf and /proc/meminfo "
     "(on the board: speccompose detect --save FILE)"
 )
 
@@ -153,8 +153,10 @@ def _generic(detected: DetectedDevice, catalog: Catalog) -> ModuleMatch:
     """No Jetson and no DGX Spark: llama.cpp on the CPU, always named as such."""
     generic = (p for p in catalog.devices.values() if p.family == "generic")
     profile = next((p for p in generic if p.architecture == detected.architecture), None)
+    if profile is None and detected.architecture is not None:
+        raise _unknown_board(detected, f"no device of the catalog is {detected.architecture}")
     if profile is None:
-        raise _unknown_board(detected)
+        raise _unknown_board(detected, "neither a module nor an architecture (uname -m) is named")
     rule = f"{detected.architecture}, and nothing names a Jetson or a DGX Spark"
     gpu = f"; its GPU ({detected.gpu_name}) is not used" if detected.gpu_name else ""
     return ModuleMatch(
@@ -172,12 +174,10 @@ def _generic(detected: DetectedDevice, catalog: Catalog) -> ModuleMatch:
 
 def _unknown_board(detected: DetectedDevice, why: str | None = None) -> BoardError:
     """The refusal for a board that nothing names: what was there, and what to give."""
-    if why is None and detected.architecture is None and not detected.is_tegra:
-        why = "the facts name neither a module nor an architecture (uname -m)"
     return BoardError(
         f"unknown board: {why or 'nothing names a module that the catalog has'}",
         _known_of(detected),
-        hint=f"{_ASK}, or name it with --device" if why is None else _ASK,
+        hint=f"{_ASK}, or name the module with --device",
         code="unknown_board",
         source=_RULE,
     )

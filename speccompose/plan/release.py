@@ -13,6 +13,13 @@ from speccompose.vocab.finding import Decision, Finding, info, warning
 from speccompose.vocab.versions import normalise_l4t, version_key, within
 
 _RULE = "rules section 1"
+_ORIGINS: dict[L4tOrigin, str] = {
+    "release file": "read from /etc/nv_tegra_release",
+    "package": "no release file; read from package nvidia-l4t-core",
+    "kernel": "neither release file nor package; derived from the kernel",
+    "assumed": "stated with --l4t or --assume-l4t",
+    "device default": "the newest listed release for the device named with --device",
+}
 
 
 class ReleaseMatch(Frozen, frozen=True, kw_only=True):
@@ -88,7 +95,7 @@ def assume_release(assumed: str, board: ReleaseMatch, catalog: Catalog) -> Relea
 
 def look_up(l4t: str, origin: L4tOrigin, catalog: Catalog) -> ReleaseMatch:
     """Find the exact triple in the table, else say what it is at least."""
-    decision = Decision(subject="L4T", value=l4t, rule=f"from the {origin}", source=_RULE)
+    decision = Decision(subject="L4T", value=l4t, rule=_ORIGINS[origin], source=_RULE)
     row = next((row for row in catalog.releases if row.l4t == l4t and row.listed), None)
     if row is not None:
         return ReleaseMatch(

@@ -76,7 +76,13 @@ def resolve_named(device_id: str, l4t: str | None, catalog: Catalog) -> Resolved
             code="device_needs_facts",
         )
     release = _named_release(profile, l4t, catalog)
-    device = _assemble(profile, release, memory_of_profile(profile), catalog=catalog)
+    device = _assemble(
+        profile,
+        release,
+        memory_of_profile(profile),
+        catalog=catalog,
+        decisions=(Decision(subject="module", value=profile.id, rule="named with --device"),),
+    )
     refusal = refusal_of(profile, release.l4t, catalog)
     if refusal is not None:
         raise refuse(refusal, device)
@@ -120,8 +126,18 @@ def _assemble(
             *findings,
             *release.findings,
             *memory.findings,
-            *known_faults(profile, release.l4t),
+            *l4t_findings(profile, release.l4t),
         ),
+    )
+
+
+def _as_read(device: ResolvedDevice, detected: DetectedDevice) -> ResolvedDevice:
+    """Add what only a real board has: power mode, kernel, evidence."""
+    return replace(
+        device,
+        power_mode=detected.power_mode,
+        kernel=detected.kernel,
+        evidence=detected.evidence,
     )
 
 
@@ -135,8 +151,8 @@ def _unknown_device(device_id: str, catalog: Catalog) -> UsageError:
     )
 
 
-def known_faults(profile: DeviceProfile, l4t: str | None) -> tuple[Finding, ...]:
-    """Faults of a release on a family that no later stage decides on but people must know.
+def l4t_findings(profile: DeviceProfile, l4t: str | None) -> tuple[Finding, ...]:
+    """What people must know of a release on a module, and no later stage decides on.
 
     The NvMap rule (field case M-08): from L4T 36.4.7, below 36.5, on Orin Nano and NX.
     """
@@ -173,13 +189,3 @@ def known_faults(profile: DeviceProfile, l4t: str | None) -> tuple[Finding, ...]
             )
         )
     return tuple(found)
-
-
-def _as_read(device: ResolvedDevice, detected: DetectedDevice) -> ResolvedDevice:
-    """Add what only a real board has: power mode, kernel, evidence."""
-    return replace(
-        device,
-        power_mode=detected.power_mode,
-        kernel=detected.kernel,
-        evidence=detected.evidence,
-    )

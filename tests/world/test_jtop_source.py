@@ -8,7 +8,10 @@ import pytest
 from speccompose.world.jtop_source import power_and_clocks
 
 
-def client(nvpmodel=SimpleNamespace(name="MAXN", id=0), clocks=True):
+MAXN = SimpleNamespace(name="MAXN", id=0)
+
+
+def client(nvpmodel=MAXN, clocks=True):
     @contextmanager
     def connect():
         yield SimpleNamespace(nvpmodel=nvpmodel, jetson_clocks=clocks)
