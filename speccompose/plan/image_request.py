@@ -190,7 +190,9 @@ def _require_floor(
     pre-release of the floor's version comes before it.
     """
     entry = catalog.engines.get(image.engine)
-    if entry is None or entry.floor is None or is_orin_r36(reference.words):
+    if entry is None or entry.floor is None:
+        return
+    if all(is_orin_r36(build.reference) for build in image.builds):
         return
     key, floor = version_key(version.version), version_key(entry.floor)
     if key > floor or (key == floor and not version.prerelease):

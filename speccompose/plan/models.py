@@ -164,10 +164,14 @@ def _unknown(asked: str, names: tuple[_Name, ...], catalog: Catalog) -> UsageErr
 
 
 def _near(asked: str, names: tuple[_Name, ...]) -> list[str]:
-    """Up to three names that look like it, then those that contain it."""
-    by_key = {name.text.casefold(): name.text for name in reversed(names)}
+    """Up to four models that look like it or contain it: by id where that is near, too."""
+    by_key = {name.text.casefold(): name for name in reversed(names)}
     key = asked.casefold()
-    close = difflib.get_close_matches(key, by_key, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(key, by_key, n=4, cutoff=0.6)
     holding = [known for known in by_key if len(key) > 2 and key in known]
     ranked = dict.fromkeys(close + sorted(holding))
-    return [by_key[known] for known in ranked][:3]
+    shown = [
+        by_key[known].model.id if by_key[known].model.id in ranked else by_key[known].text
+        for known in ranked
+    ]
+    return list(dict.fromkeys(shown))[:4]

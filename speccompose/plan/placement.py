@@ -97,16 +97,19 @@ def name_l4t(l4t: str, catalog: Catalog) -> str:
 
     The JetPack is that of the first finished release in the range (no EA, DP or PRE).
     """
-    text = f"L4T r{_short(l4t)}"
     start = version_key(l4t)
     final = [
         row
-        for row in sorted(catalog.releases, key=lambda row: version_key(row.l4t))
-        if version_key(row.l4t) >= start and row.jetpack and _FINAL.match(row.jetpack)
+        for row in catalog.releases
+        if row.jetpack
+        and _FINAL.match(row.jetpack)
+        and version_key(row.l4t) >= start
+        and version_key(row.l4t)[0] == start[0]
     ]
-    if final and version_key(final[0].l4t)[0] == start[0]:
-        return f"{text} / JetPack {final[0].jetpack}"
-    return text
+    text = f"L4T r{_short(l4t)}"
+    if not final:
+        return text
+    return f"{text} / JetPack {min(final, key=lambda row: version_key(row.l4t)).jetpack}"
 
 
 def _short(l4t: str) -> str:

@@ -4,6 +4,7 @@ Layer: vocab.
 """
 
 import re
+from functools import lru_cache
 
 VersionKey = tuple[int, ...]
 
@@ -31,7 +32,13 @@ def version_key(text: str) -> VersionKey:
     Raises:
         ValueError: when no number leads the text.
     """
-    match = _ENGINE.match(text.strip())
+    return _parsed(text.strip())
+
+
+@lru_cache(maxsize=2048)
+def _parsed(text: str) -> VersionKey:
+    """Parse each text once: choosing images compares the same few hundred over and over."""
+    match = _ENGINE.match(text)
     if match is None:
         raise ValueError(f"not a version: {text!r}")
     key = tuple(int(part) for part in match.group(1).split("."))
