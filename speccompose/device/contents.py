@@ -1,0 +1,81 @@
+"""Greedy answers of both arms become the finding whether speculation changes what is said.
+
+Layer: device (standard library, Python 3.8). Pure. Speculation must not change a greedy answer.
+But even two runs without it differ sometimes: where two next tokens are nearly equal, another
+batch shape rounds differently. So the baseline is asked twice, once alone and once with all
+prompts at the same time, and speculation may be the odd one out no more often than chance allows
+among three equal runs. Rules section 6, "differ more than two baseline runs differ".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import List, NamedTuple, Optional, Sequence
+
+_CHANCE = 0.05
+_ODD_ONE_OUT = 1.0 / 3.0
+"""Of three equal runs each is the one that differs equally often."""
+
+_SAME_WORD = re.compile(r"(\S+)(?:\s+\1(?!\S)){7,}")
+_SAME_CHARACTER = re.compile(r"(\S)\1{23,}")
+_MOST_OF_TEXT = 0.5
+
+
+class Contents(NamedTuple):
+    """How many answers differ: between the baseline runs, and only with speculation."""
+
+    prompts: int
+    baseline_differs: int
+    speculative_differs: int
+    faults: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        """The finding in words."""
+        return (
+            f"greedy answers of {self.prompts} prompts: {self.speculative_differs} differ only "
+            f"with speculation, {self.baseline_differs} differ between two runs without"
+        )
+
+
+def compare_contents(
+    alone: Sequence[str], together: Sequence[str], speculative: Sequence[str]
+) -> Contents:
+    """Compare two baseline passes (one by one, all at once) with the speculative one."""
+    places = range(min(len(alone), len(together), len(speculative)))
+    unstable = sum(alone[i] != together[i] for i in places)
+    odd = sum(alone[i] == together[i] != speculative[i] for i in places)
+    faults: List[str] = []
+    if _chance_of(odd, odd + unstable) <= _CHANCE:
+        faults.append(
+            f"speculation changes what is said: {odd} of {len(places)} greedy answers differ "
+            f"from both runs without it, which differ from each other in {unstable}"
+        )
+    for arm, texts in (("without", alone), ("with", speculative)):
+        found = [fault for fault in map(text_fault, texts) if fault is not None]
+        faults += [f"greedy answer {arm} speculation: {fault}" for fault in found[:1]]
+    return Contents(len(places), unstable, odd, tuple(faults))
+
+
+def text_fault(text: str) -> Optional[str]:
+    """What shows that a text is no answer: nothing at all, or one token over and over."""
+    if not text.strip():
+        return "it is empty"
+    for pattern in (_SAME_WORD, _SAME_CHARACTER):
+        longest = max((m.group(0) for m in pattern.finditer(text)), key=len, default="")
+        if len(longest) > _MOST_OF_TEXT * len(text.strip()):
+            return f"one token again and again: {longest[:24]!r}"
+    return None
+
+
+def _chance_of(odd: int, differing: int) -> float:
+    """Probability that speculation is the odd one out so often if it is a run like the others."""
+    return math.fsum(
+        _choose(differing, k) * _ODD_ONE_OUT**k * (1.0 - _ODD_ONE_OUT) ** (differing - k)
+        for k in range(odd, differing + 1)
+    )
+
+
+def _choose(n: int, k: int) -> int:
+    return math.factorial(n) // (math.factorial(k) * math.factorial(n - k))
