@@ -44,6 +44,9 @@ _SAMPLING: Mapping[str, str] = {
 }
 """The hub's names of sampling fields, in llama-server's words."""
 
+UNNAMED_GGUF = "model.gguf"
+"""A GGUF whose file name no source gives: `pull` leaves the repo's only one under this name."""
+
 _MANY_LAYERS = "99"
 """All layers, for builds that do not take the word 'all'."""
 
@@ -56,13 +59,10 @@ class LlamaCpp:
     key_file = "llama-cpp.keys"
 
     def command(self, inputs: EngineInputs) -> tuple[str, ...]:
-        """The arguments after ``llama-server``.
-
-        Raises:
-            DataError: the catalog names no GGUF file for target or draft.
-        """
+        """The arguments after ``llama-server``."""
         flags = FlagList(inputs.engine, inputs.version)
-        flags.put("-m", _gguf(inputs.target_path, inputs.choice.checkpoint.file, "target"))
+        file = inputs.choice.checkpoint.file or UNNAMED_GGUF
+        flags.put("-m", f"{inputs.target_path}/{file}")
         _put_server(flags, inputs, self.key_file)
         _put_memory(flags, inputs)
         if inputs.speculation.method is not None:
@@ -121,7 +121,7 @@ def _put_speculation(flags: FlagList, inputs: EngineInputs) -> None:
         flags.put("--draft-max" if old else name, str(plan.depth))
     if plan.draft_repo is None:
         return
-    flags.put("--model-draft", _gguf(inputs.draft_path, plan.draft_file, "draft"))
+    flags.put("--model-draft", f"{inputs.draft_path}/{plan.draft_file or UNNAMED_GGUF}")
     if _has_gpu(inputs):
         flags.put("-ngld", _all_layers(inputs, "-ngld"))
 
@@ -185,13 +185,3 @@ def _all_layers(inputs: EngineInputs, flag: str) -> str:
 
 def _has_gpu(inputs: EngineInputs) -> bool:
     return inputs.device.soc.compute_capability is not None
-
-
-def _gguf(folder: str, file: str | None, role: str) -> str:
-    if file is None:
-        raise DataError(
-            f"the catalog names no GGUF file for the {role}",
-            hint="add its file name to the checkpoint or pairing in an overlay",
-            code="no_gguf_file",
-        )
-    return f"{folder}/{file}"

@@ -190,4 +190,9 @@ def _kv_dtype(inputs: EngineInputs) -> str | None:
 
 
 def _compact(values: Mapping[str, float] | Mapping[str, bool]) -> str:
-    return json.dumps(dict(values), separators=(",", ":"))
+    """JSON in one word; whole numbers without a point, because vLLM takes no top_k of 20.0."""
+    plain = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in values.items()
+    }
+    return json.dumps(plain, separators=(",", ":"))

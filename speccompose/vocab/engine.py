@@ -62,7 +62,6 @@ class EngineMemory(Sourced, frozen=True, kw_only=True):
     prompt_cache_mib: Mapping[str, int] = {}
     activation_mib_per_1k_batched_tokens: int = 0
     kv_block_tokens: int = 1
-    kv_block_tokens_hybrid: int = 1
     note: str | None = None
 
 

@@ -1,0 +1,101 @@
+"""How deep a method may draft with one checkpoint, and where its depth starts.
+
+Part of stage 4. Pure. Turns block sizes, head counts and engine faults into limits; a starting
+depth is clamped to them, a depth asked for never is (rules section 3).
+"""
+
+from collections.abc import Iterable
+
+from speccompose.engines.faults import minimum
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.device import Family
+from speccompose.vocab.engine import Fault
+from speccompose.vocab.method import MethodEntry, MethodId
+from speccompose.vocab.model import ModelEntry, Pairing
+
+
+class DepthLimits(Frozen, frozen=True, kw_only=True):
+    """Depths that the checkpoint allows.
+
+    Above ``heads`` a depth must be a multiple of it. ``firm`` is False where the limit is known
+    only from second hand: then a deeper request is a warning. ``why`` says what sets the limit.
+    """
+
+    lowest: int = 1
+    highest: int | None = None
+    heads: int | None = None
+    firm: bool = True
+    why: str | None = None
+
+    def allows(self, depth: int) -> bool:
+        """Whether the depth is valid."""
+        if depth < self.lowest or (self.highest is not None and depth > self.highest):
+            return False
+        return self.heads is None or depth <= self.heads or depth % self.heads == 0
+
+    def clamp(self, wanted: int) -> int:
+        """The largest valid depth not above the wanted one, else the smallest valid."""
+        for depth in range(wanted, 0, -1):
+            if self.allows(depth):
+                return depth
+        return next(depth for depth in range(1, wanted + self.lowest + 1) if self.allows(depth))
+
+    def describe(self) -> str:
+        """The valid depths in words: '1 to 7', '1 to 2, then multiples of 2'."""
+        if self.highest is not None:
+            same = self.lowest == self.highest
+            return str(self.highest) if same else f"{self.lowest} to {self.highest}"
+        if self.heads is not None and self.heads > 1:
+            return f"1 to {self.heads}, then multiples of {self.heads}"
+        return f"{self.lowest} or more"
+
+
+def depth_limits(
+    method: MethodId, pairing: Pairing | None, model: ModelEntry, faults: Iterable[Fault]
+) -> DepthLimits:
+    """The limits of one method with one pairing.
+
+    dflash drafts block - 1 (one position is the anchor), dspark at most the block; mtp as many as
+    it has heads, or a multiple of them.
+    """
+    if method == "mtp":
+        heads = _heads(pairing, model)
+        return DepthLimits(heads=heads, why=f"{heads} prediction heads" if heads else None)
+    block = pairing.block_size if pairing else None
+    if pairing is None or block is None or method not in ("dflash", "dspark"):
+        return DepthLimits()
+    seen = pairing.block_evidence == "seen"
+    lowest = block * minimum(faults, "depth_blocks") if pairing.draft is None else 0
+    return DepthLimits(
+        lowest=max(1, lowest),
+        highest=block - 1 if method == "dflash" else block,
+        firm=seen,
+        why=f"block_size {block}" if seen else f"block_size {block} (second hand)",
+    )
+
+
+def starting_depth(method: MethodEntry, pairing: Pairing | None, family: Family) -> tuple[int, str]:
+    """Where the depth starts and whose figure that is: the pairing's before the method's."""
+    if pairing is not None and family in pairing.depth_by_family:
+        return pairing.depth_by_family[family], f"published for {family}"
+    if pairing is not None and pairing.depth is not None:
+        return pairing.depth, "published for the pair"
+    if family in method.depth_by_family:
+        return method.depth_by_family[family], f"where {method.id} starts on {family}"
+    return method.depth_default, f"where {method.id} starts"
+
+
+def explain_clamp(limits: DepthLimits, wanted: int, depth: int) -> str:
+    """One clause: what was wanted, what the checkpoint allows, what came of it."""
+    if depth != wanted:
+        return f"{limits.why} allows {limits.describe()}, {wanted} becomes {depth}"
+    at_most = f": {limits.why} allows {depth} at most" if depth == limits.highest else ""
+    return f"depth {depth}{at_most}"
+
+
+def _heads(pairing: Pairing | None, model: ModelEntry) -> int | None:
+    if pairing is not None and pairing.heads is not None:
+        return pairing.heads
+    inside = pairing is None or pairing.draft is None
+    layers = model.geometry.mtp_layers if model.geometry and inside else 0
+    return layers or None
