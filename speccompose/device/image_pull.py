@@ -20,8 +20,9 @@ STALL_S = 120.0
 TRIES = 3
 SAY_EVERY_S = 3.0
 
+# The bar between brackets is left out where the terminal is narrow.
 _LAYER = re.compile(
-    r"([0-9a-f]{12}): (Downloading|Extracting) +\[[^\]]*\] +"
+    r"([0-9a-f]{12}): (Downloading|Extracting) +(?:\[[^\]]*\] +)?"
     r"([\d.]+) ?([kKMGT]?B)/([\d.]+) ?([kKMGT]?B)"
 )
 _DONE = re.compile(r"([0-9a-f]{12}): (?:Download complete|Pull complete|Already exists)")

@@ -32,7 +32,7 @@ from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Progress, Say, silent
-from speccompose.device.preflight import check_stack, refuse
+from speccompose.device.preflight import HostFinding, check_stack, refuse
 from speccompose.device.prove import Proof, prove
 from speccompose.device.restore import release_plan, restore
 from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
@@ -86,6 +86,24 @@ def rollback(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Dep
                 code="no_previous",
             )
         return _Deploy(read_stack(paths.release(digest)), paths, ports, say).run()
+
+
+def preflight(stack_dir: Path, roots: Roots, *, ports: Ports) -> List[HostFinding]:
+    """What would stand in the way of deploying a stack; nothing is changed.
+
+    Raises:
+        DeviceError: 3 and 19 for a bad folder.
+    """
+    plan = read_stack(stack_dir).plan
+    try:
+        running = ports.docker.container(plan.project, plan.service)
+    except DeviceError:  # the findings will say so
+        running = None
+    if running is not None and not running.running:
+        running = None
+    current = state.linked_digest(StackPaths(plan.name, roots).current)
+    own = release_plan(StackPaths(plan.name, roots), current)
+    return check_stack(ports, plan, roots, own=own, running=running)
 
 
 class _Deploy:
