@@ -6,6 +6,7 @@ Part of stage 3 of 7 (which image), after placement, before speculate. Pure.
 from collections.abc import Sequence
 
 from speccompose.plan.image_reference import never_on_thor
+from speccompose.plan.pairings import is_for
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.device import Family
@@ -78,27 +79,26 @@ def needs_of(
     catalog: Catalog,
 ) -> tuple[Need, ...]:
     """Return every way in which this model can do what --method or --draft asks, or ()."""
-    named = request.method not in {"auto", "none"}
-    if not named and (request.draft is None or request.method == "none"):
+    method = request.method
+    if method == "none" or (method == "auto" and request.draft is None):
         return ()
     needs = []
     for pair in model.pairings:
-        if named and pair.method != request.method:
-            continue
-        if request.draft is not None and pair.draft != request.draft:
-            continue
-        if engine in pair.engines and pair_is_for(pair, model, checkpoint):
+        asked = method in {"auto", pair.method} and request.draft in {None, pair.draft}
+        if asked and engine in pair.engines and _suits(pair, checkpoint, model):
             version = _later(pair.min_engine.get(engine), _since(pair.method, engine, catalog))
             needs.append(Need(method=pair.method, version=version, paired=True))
-    if not needs and request.method != "auto" and request.method != "none":
-        since = _since(request.method, engine, catalog)
-        needs.append(Need(method=request.method, version=since))
+    if not needs and method != "auto":
+        own_heads = method == "mtp" and checkpoint.has_mtp is True and request.draft is None
+        since = _since(method, engine, catalog)
+        needs.append(Need(method=method, version=since, paired=own_heads))
     return tuple(needs)
 
 
-def pair_is_for(pair: Pairing, model: ModelEntry, checkpoint: Checkpoint) -> bool:
-    """Whether a pairing was published for the checkpoint or for the model's base (rules 3)."""
-    return not pair.targets or checkpoint.repo in pair.targets or model.base_model in pair.targets
+def _suits(pair: Pairing, checkpoint: Checkpoint, model: ModelEntry) -> bool:
+    """Whether a pairing is for the checkpoint, and its own heads are known not to be missing."""
+    headless = pair.method == "mtp" and pair.draft is None and checkpoint.has_mtp is False
+    return is_for(pair, checkpoint, model) and not headless
 
 
 def _since(method: MethodId, engine: EngineName, catalog: Catalog) -> str | None:

@@ -400,3 +400,63 @@ REFERENCES = (
 
 def test_the_model_of_these_tests_serves_everywhere() -> None:
     assert {item.format for item in EVERY_FORMAT.checkpoints} >= {"gguf", "bf16", "nvfp4"}
+
+
+@pytest.mark.parametrize(
+    ("device", "l4t", "name", "image", "version"),
+    [
+        ("agx-thor-t5000", "38.4.0", "nvidia/Qwen3.6-27B-NVFP4", "vllm-upstream", "0.27.1"),
+        ("agx-thor-t5000", "38.4.0", "nvidia/Qwen3-8B-NVFP4", "vllm-upstream", "0.27.1"),
+        (
+            "agx-thor-t5000",
+            "38.4.0",
+            "google/gemma-4-E2B-it-qat-w4a16-ct",
+            "vllm-upstream",
+            "0.27.1",
+        ),
+        (
+            "agx-orin-64gb",
+            "39.2.0",
+            "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
+            "vllm-upstream",
+            "0.27.1",
+        ),
+        (
+            "agx-thor-t5000",
+            "39.2.0",
+            "unsloth/Qwen3.8-27B-GGUF:Q4_K_M",
+            "llamacpp-iot-cu13",
+            "b10373",
+        ),
+        (
+            "agx-orin-64gb",
+            "39.2.0",
+            "ggml-org/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-GGUF:Q4_K_M",
+            "llamacpp-iot-cu13",
+            "b10373",
+        ),
+        ("dgx-spark", None, "Qwen3.5-122B-A10B-hybrid-int4-fp8", "vllm-upstream", "0.27.1"),
+        ("generic-arm64", None, "smollm2-135m", "llamacpp-cpu", "b11669"),
+    ],
+)
+def test_what_the_seeds_run_is_served_where_they_run_it(
+    catalog: Catalog, device: str, l4t: str | None, name: str, image: str, version: str
+) -> None:
+    best = rank_named(catalog, device, l4t, name).choices[0]
+    assert (best.image.id, best.build.version) == (image, version)
+
+
+@pytest.mark.parametrize(
+    ("device", "l4t", "image"),
+    [
+        ("agx-orin-64gb", "36.4.3", "vllm-iot-r36"),
+        ("agx-orin-64gb", "39.2.0", "vllm-upstream"),
+        ("agx-thor-t5000", "38.4.0", "vllm-upstream"),
+    ],
+)
+def test_p09_the_reference_pair_gets_an_image_that_offers_eagle3(
+    catalog: Catalog, device: str, l4t: str, image: str
+) -> None:
+    best = rank_named(catalog, device, l4t, "qwen3-8b", method="eagle3").choices[0]
+    assert best.image.id == image
+    assert "eagle3" in best.build.methods
