@@ -47,8 +47,9 @@ def check_devices(tables: Tables) -> Iterator[Contradiction]:
 def _references(device: DeviceProfile, tables: Tables) -> Iterator[Mistake]:
     if tables.socs:
         yield from unknown(("soc",), device.soc, [soc.id for soc in tables.socs], "a SoC")
-    yield from bad_range((), ("l4t_min", device.l4t_min), ("l4t_below", device.l4t_below))
-    if not device.supported or not device.soc.startswith("tegra") or not tables.releases:
+    empty = [*bad_range((), ("l4t_min", device.l4t_min), ("l4t_below", device.l4t_below))]
+    yield from empty
+    if empty or not device.supported or not device.soc.startswith("tegra") or not tables.releases:
         return
     listed = [row for row in tables.releases if row.listed and device.family in row.families]
     if not any(within(row.l4t, device.l4t_min, device.l4t_below) for row in listed):

@@ -49,4 +49,4 @@ def write_schemas(folder: Path) -> tuple[Path, ...]:
 
 
 if __name__ == "__main__":
-    write_schemas(Path(sys.argv[1]))
+    write_schemas(Path(sys.argv[1] if len(sys.argv) > 1 else "schemas"))

@@ -84,7 +84,7 @@ class _Builder:
             data = self._document()
         except _RefusedError:
             pass
-        except YAMLError as error:
+        except (YAMLError, ValueError) as error:  # ValueError: "\\U00110000" without the C parser
             self.problems.append(self._problem(*self._syntax_problem(error)))
         if self.problems:
             raise InvalidDataError(f"{self.origin} is not usable", self.problems)
@@ -214,7 +214,9 @@ class _Builder:
             hint=hint,
         )
 
-    def _syntax_problem(self, error: YAMLError) -> tuple[Position, KeyPath, str, str | None]:
+    def _syntax_problem(
+        self, error: YAMLError | ValueError
+    ) -> tuple[Position, KeyPath, str, str | None]:
         """Turn the parser's own complaint into a problem with a position."""
         if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
             what = str(error.problem or error.context)

@@ -131,7 +131,11 @@ def test_any_text_is_data_or_refused(text: str) -> None:
 def test_works_without_the_c_parser() -> None:
     program = (
         "import sys; sys.modules['_ruamel_yaml'] = None\n"
+        "from speccompose.catalog.problem import InvalidDataError\n"
         "from speccompose.catalog.yaml_file import parse\n"
+        "for bad in ('a: \"\\\\U00110000\"', 'a: &x 1', 'a: [', 'a: \\x00'):\n"
+        "    try: parse(bad, 'x.yaml'); print('read', bad)\n"
+        "    except InvalidDataError: pass\n"
         "read = parse('a: [1, {b: \"x\"}]\\n', 'x.yaml')\n"
         "print(read.data, tuple(read.positions.of_value(('a', 1, 'b'))))\n"
     )
