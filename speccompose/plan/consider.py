@@ -169,8 +169,8 @@ def _choice(
 ) -> ImageChoice:
     device = search.device
     wanted = search.wanted.findings if search.wanted is not None else ()
-    told = wanted or any(item.code == "newer_than_evidence" for item in picked.findings)
-    thin = () if told else thin_evidence(device, image, placed.placement, picked.build)
+    told = bool(wanted) or any(item.code == "newer_than_evidence" for item in picked.findings)
+    thin = thin_evidence(device, image, placed.placement, picked.build, build_told=told)
     board = f"{device.family} with L4T {device.l4t}" if device.l4t else device.family
     return ImageChoice(
         image=image,

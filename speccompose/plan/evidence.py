@@ -10,14 +10,26 @@ from speccompose.vocab.versions import version_key
 
 
 def thin_evidence(
-    device: ResolvedDevice, image: ImageEntry, row: Placement, build: Build
+    device: ResolvedDevice,
+    image: ImageEntry,
+    row: Placement,
+    build: Build,
+    *,
+    build_told: bool = False,
 ) -> tuple[Finding, ...]:
     """Say so where nobody was seen serving this build on this family.
 
     A warning where it is inferred, or on Orin with L4T 39, where rules section 2 call the evidence
     for upstream vLLM thin; an info where it is known from second hand only.
+
+    Args:
+        device: the board.
+        image: the image.
+        row: the row of the image that admits the board.
+        build: the build taken.
+        build_told: another finding says already that the build is unproved here.
     """
-    proved = device.family in build.evidence_on
+    proved = build_told or device.family in build.evidence_on
     if row.evidence == "seen" and proved:
         return ()
     severity = Severity.INFO

@@ -72,24 +72,17 @@ def _other_family(device: ResolvedDevice, image: ImageEntry, *, tell_gpu: bool) 
 
 def _l4t_reason(device: ResolvedDevice, row: Placement, catalog: Catalog) -> str | None:
     """Why the board's L4T is outside the row's range; numbers, so 36.10 > 36.4."""
-    if row.l4t_since is None and row.l4t_below is None:
-        return None
+    since, below = row.l4t_since, row.l4t_below
     if device.l4t is None:
-        if row.unknown_l4t:
+        if row.unknown_l4t or (since is None and below is None):
             return None
-        return f"needs {_range(row, catalog)}, the board's L4T is unknown"
-    if within(device.l4t, row.l4t_since, row.l4t_below):
-        return None
-    return f"needs {_range(row, catalog)}, board has {device.l4t}"
-
-
-def _range(row: Placement, catalog: Catalog) -> str:
-    parts = []
-    if row.l4t_since is not None:
-        parts.append(f"{name_l4t(row.l4t_since, catalog)} or newer")
-    if row.l4t_below is not None:
-        parts.append(f"{'' if parts else 'L4T '}below r{_short(row.l4t_below)}")
-    return ", ".join(parts)
+        wanted = f"from {name_l4t(since, catalog)} on" if since else f"below r{_short(below or '')}"
+        return f"runs {wanted}, the board's L4T is unknown"
+    if since is not None and not within(device.l4t, since, None):
+        return f"needs {name_l4t(since, catalog)} or newer, board has {device.l4t}"
+    if below is not None and not within(device.l4t, None, below):
+        return f"runs below L4T r{_short(below)} only, board has {device.l4t}"
+    return None
 
 
 def name_l4t(l4t: str, catalog: Catalog) -> str:

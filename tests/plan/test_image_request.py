@@ -247,6 +247,8 @@ def test_a_version_that_the_catalog_lacks_is_described_from_its_nearest_build(
     assert "dspark" in choice.build.methods
     assert "image_not_in_catalog" in codes(choice)
     assert "thin_evidence" not in codes(choice)
+    orin = taken(catalog, ORIN_R39, "vllm/vllm-openai:v0.28.0")
+    assert {"image_not_in_catalog", "thin_evidence"} <= codes(orin)
 
 
 @pytest.mark.parametrize(
