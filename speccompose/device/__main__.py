@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Report = Dict[str, object]
 
+_STATUS_BY_OUTCOME = {"rejected": 9, "inconclusive": 11, "invalid": 11}
+
 
 def main(argv: Optional[List[str]] = None) -> None:
     """Run one verb and exit with the contract's status."""
@@ -37,7 +39,7 @@ def main(argv: Optional[List[str]] = None) -> None:
         print("error: interrupted", file=sys.stderr)
         sys.exit(130)
     print(json.dumps(report, indent=2))
-    sys.exit(0)
+    sys.exit(_STATUS_BY_OUTCOME.get(str(report.get("outcome")), 0))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
             hub = os.environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co"
             verb.add_argument("--hub", default=hub, help="the model hub or a mirror of it")
             verb.add_argument("--token-file", help="a file with the hub token")
+        if name == "accept":
+            verb.add_argument("--quick", action="store_true", help="fewer and shorter repeats")
+            verb.add_argument("--yes", action="store_true", help="yes, interrupt the stack")
         if name == "remove":
             verb.add_argument("--volumes", action="store_true", help="compile caches too")
             verb.add_argument("--weights", action="store_true", help="weights nobody else uses too")
@@ -133,6 +138,21 @@ def _verify(options: argparse.Namespace) -> Report:
 
     proof = operate.verify(_name(options), _roots(options), ports=_ports(), say=_say)
     return dict(proof._asdict())
+
+
+def _accept(options: argparse.Namespace) -> Report:
+    from speccompose.device import arms
+
+    name = _name(options)
+    if not options.yes:
+        raise DeviceError(
+            USAGE,
+            "accept restarts %s twice or more, and nobody else is served meanwhile" % name,
+            hint="say --yes if that is all right",
+            code="needs_yes",
+        )
+    done = arms.accept_stack(name, _roots(options), ports=_ports(), quick=options.quick, say=_say)
+    return done.as_dict()
 
 
 def _status(options: argparse.Namespace) -> Report:
@@ -225,6 +245,7 @@ _HELP = {
     "pull": "bring image and weights",
     "deploy": "let this stack serve, or put everything back",
     "verify": "health, one real answer, speculation, version",
+    "accept": "measure whether speculation pays here; interrupts the stack",
     "status": "how a stack stands; all of them without a name",
     "logs": "the last lines of the server's log",
     "stop": "stop a stack; it stays installed",
@@ -238,6 +259,7 @@ _VERBS: Dict[str, Callable[[argparse.Namespace], Report]] = {
     "pull": _pull,
     "deploy": _deploy,
     "verify": _verify,
+    "accept": _accept,
     "status": _status,
     "logs": _logs,
     "stop": _stop,

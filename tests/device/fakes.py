@@ -1,0 +1,213 @@
+"""Stand-ins for Docker, this machine and a server, small enough to read in a minute.
+
+FakeDocker is a runner: it takes the argument lists that `command.run` would run and behaves as
+the docker command line does, with containers that come from the compose.yaml it is given. What a
+container does is written in its command: --crash, --never-ready, --no-drafts, --unhealthy.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from speccompose.device.answers import Completion, Reply, Server
+from speccompose.device.command import NOT_FOUND, Completed
+from speccompose.device.docker_cli import Docker
+from speccompose.device.machine import Machine
+from speccompose.device.plan_file import Plan
+from speccompose.device.ports import Ports
+
+INFO = {
+    "ServerVersion": "28.1.0",
+    "Runtimes": {"runc": {}, "nvidia": {}},
+    "DockerRootDir": "/var/lib/docker",
+    "Driver": "overlay2",
+    "Architecture": "aarch64",
+    "KernelVersion": "6.8.12-tegra",
+}
+
+
+@dataclass
+class FakeDocker:
+    """One daemon. ``calls`` are the argument lists, in order."""
+
+    images: dict[str, str] = field(default_factory=dict)
+    containers: dict[str, dict] = field(default_factory=dict)
+    info: dict = field(default_factory=lambda: dict(INFO))
+    compose_versions: dict[str, str] = field(default_factory=lambda: {"docker compose": "v2.40.0"})
+    installed: bool = True
+    answers: bool = True
+    log: str = ""
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    after_up: Callable[[], None] = lambda: None
+    _ids: itertools.count = field(default_factory=lambda: itertools.count(1))
+
+    def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
+        words = tuple(argv)
+        self.calls.append(words)
+        if not self.installed:
+            return Completed(words, NOT_FOUND, "", "docker: command not found")
+        if words[:2] == ("docker", "compose") or words[0].endswith("docker-compose"):
+            return self.compose(words)
+        if not self.answers:
+            return Completed(words, 1, "", "Cannot connect to the Docker daemon at unix:///x.")
+        return self.docker(words)
+
+    def docker(self, words: tuple[str, ...]) -> Completed:
+        if words[1] == "info":
+            return ok(words, json.dumps(self.info))
+        if words[1:3] == ("image", "inspect"):
+            found = self.images.get(words[3])
+            body = [{"Id": "sha256:1", "Architecture": found}]
+            return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1] == "ps" and "--all" in words:
+            project = next(w for w in words if "project=" in w).split("project=")[1]
+            body = self.containers.get(project)
+            return ok(words, "" if body is None else body["Id"])
+        if words[1] == "ps":
+            return ok(words, "")
+        if words[1:3] == ("container", "inspect"):
+            found_body = next(b for b in self.containers.values() if b["Id"] == words[3])
+            return ok(words, json.dumps([found_body]))
+        if words[1] == "logs":
+            return ok(words, self.log)
+        raise AssertionError(f"unexpected: {words}")
+
+    def compose(self, words: tuple[str, ...]) -> Completed:
+        program = " ".join(words[: 2 if words[0] == "docker" else 1])
+        version = self.compose_versions.get(program)
+        if version is None:
+            return failed(words, f"{program}: not found")
+        if words[-2:] == ("version", "--short"):
+            return ok(words, version)
+        project = words[words.index("--project-name") + 1]
+        file = Path(words[words.index("--file") + 1])
+        if "up" in words:
+            self.up(project, json.loads(file.read_text()), "--force-recreate" in words)
+            self.after_up()
+        elif "down" in words:
+            self.containers.pop(project, None)
+        elif "stop" in words and project in self.containers:
+            self.containers[project]["State"]["Status"] = "exited"
+        return ok(words, "")
+
+    def up(self, project: str, body: dict, recreate: bool) -> None:
+        """As Compose: a container that fits and runs is left alone."""
+        service = body["services"]["server"]
+        config = {
+            "Image": service["image"],
+            "Entrypoint": service["entrypoint"],
+            "Cmd": service["command"],
+        }
+        known = self.containers.get(project)
+        fits = known is not None and known["Config"] == config and not recreate
+        if fits and known["State"]["Status"] == "running":
+            return
+        number = next(self._ids)
+        crashed = "--crash" in service["command"]
+        health = "unhealthy" if "--unhealthy" in service["command"] else "healthy"
+        self.containers[project] = {
+            "Id": known["Id"] if fits else f"container-{number}",
+            "Image": "sha256:1",
+            "RestartCount": 0,
+            "State": {
+                "Status": "exited" if crashed else "running",
+                "ExitCode": 1 if crashed else 0,
+                "OOMKilled": False,
+                "StartedAt": f"start-{number}",
+                "Health": {"Status": health, "Log": [{"ExitCode": 0, "Output": ""}]},
+            },
+            "Config": config,
+            "HostConfig": {"Runtime": "nvidia"},
+        }
+
+
+def ok(words: tuple[str, ...], out: str) -> Completed:
+    return Completed(words, 0, out, "")
+
+
+def failed(words: tuple[str, ...], reason: str) -> Completed:
+    return Completed(words, 1, "", reason)
+
+
+@dataclass
+class FakeMachine(Machine):
+    """A board whose clock only moves when somebody sleeps."""
+
+    clock_s: float = 0.0
+    memory: dict[str, int] = field(default_factory=lambda: {"MemAvailable": 16000})
+    disk_mib: int = 100_000
+    arch: str = "aarch64"
+    raw_table: bool = True
+    port_fault: str | None = None
+    holder: str | None = None
+    on_sleep: Callable[[], None] = lambda: None
+
+    def now_s(self) -> float:
+        return self.clock_s
+
+    def sleep(self, seconds: float) -> None:
+        self.clock_s += seconds
+        self.on_sleep()
+
+    def architecture(self) -> str:
+        return self.arch
+
+    def kernel(self) -> str:
+        return "6.8.12-tegra"
+
+    def memory_mib(self) -> dict[str, int]:
+        return self.memory
+
+    def free_disk_mib(self, path: Path) -> int:
+        return self.disk_mib
+
+    def has_raw_table(self) -> bool:
+        return self.raw_table
+
+    def bind_fault(self, host: str, port: int) -> str | None:
+        return self.port_fault
+
+    def port_holder(self, port: int) -> str | None:
+        return self.holder
+
+
+class FakeServer(Server):
+    """What serves in a FakeDocker's container."""
+
+    def __init__(self, docker: FakeDocker, plan: Plan, version: str = "b11669-fake") -> None:
+        super().__init__(plan.engine, "127.0.0.1", plan.port)
+        self._docker = docker
+        self._plan = plan
+        self._version = version
+        self._drafts = 0
+
+    def _command(self) -> list[str]:
+        body = self._docker.containers.get(self._plan.project)
+        running = body is not None and body["State"]["Status"] == "running"
+        return body["Config"]["Cmd"] if running else ["--never-ready"]
+
+    def health(self, path: str) -> Reply:
+        if "--never-ready" in self._command():
+            return Reply(503, "Loading model")
+        return Reply(200, "ok")
+
+    def version(self) -> str | None:
+        return self._version
+
+    def metrics(self) -> str | None:
+        name = "spec_decode_num_drafts_total"
+        return f"{'vllm' if self.engine == 'vllm' else 'llamacpp'}:{name} {self._drafts}\n"
+
+    def complete(self, model: str, max_tokens: int, timeout_s: float) -> Completion:
+        if "--no-drafts" not in self._command():
+            self._drafts += 4
+        return Completion("text", max_tokens, None, 0.5)
+
+
+def fake_ports(docker: FakeDocker, machine: FakeMachine | None = None) -> Ports:
+    """Ports over the fakes."""
+    return Ports(
+        Docker(docker), machine or FakeMachine(), lambda plan, key: FakeServer(docker, plan)
+    )

@@ -1,0 +1,63 @@
+"""One at a time, and whoever waits learns for whom."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from speccompose.device.errors import DeviceError
+from speccompose.device.lock import hold, hold_file
+from speccompose.device.paths import Roots, StackPaths
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from speccompose.device.lock import hold_file
+with hold_file(Path(sys.argv[1]), "it", "deploy"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_second_is_refused_and_told_who_holds_it(tmp_path):
+    paths = StackPaths("tiny", Roots(tmp_path))
+    with hold(paths, "deploy"), pytest.raises(DeviceError) as caught, hold(paths, "stop"):
+        pass
+    assert caught.value.status == 12
+    assert "stack tiny" in caught.value.brief
+    assert caught.value.details[0].startswith("deploy by ")
+    assert f"process {os.getpid()}" in caught.value.details[0]
+
+
+def test_it_is_free_again_afterwards_also_after_an_error(tmp_path):
+    paths = StackPaths("tiny", Roots(tmp_path))
+    with pytest.raises(RuntimeError), hold(paths, "deploy"):
+        raise RuntimeError
+    with hold(paths, "deploy"):
+        pass
+
+
+def test_a_killed_holder_leaves_no_lock(tmp_path):
+    file = tmp_path / "lock"
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(file)], stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(DeviceError), hold_file(file, "it", "deploy"):
+        pass
+    holder.kill()
+    holder.wait()
+    with hold_file(file, "it", "deploy"):
+        pass
+
+
+def test_two_stacks_do_not_wait_for_each_other(tmp_path):
+    roots = Roots(tmp_path)
+    with hold(StackPaths("a", roots), "deploy"), hold(StackPaths("b", roots), "deploy"):
+        pass
+
+
+def test_a_tree_that_cannot_be_written_is_a_preflight_finding(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DeviceError) as caught, hold(StackPaths("a", Roots(tmp_path / "file")), "x"):
+        pass
+    assert (caught.value.status, caught.value.code) == (15, "state_unwritable")

@@ -1,0 +1,90 @@
+"""Links and state.json: switched in one step, rebuilt when damaged."""
+
+import json
+
+import pytest
+
+from speccompose.device import state
+from speccompose.device.paths import Roots, StackPaths
+
+OLD, NEW = "sha256:" + "0" * 64, "sha256:" + "1" * 64
+
+
+@pytest.fixture
+def paths(tmp_path) -> StackPaths:
+    made = StackPaths("tiny", Roots(tmp_path))
+    for digest in (OLD, NEW):
+        made.release(digest).mkdir(parents=True)
+    return made
+
+
+def test_what_is_saved_is_loaded(paths):
+    before = state.Before(OLD, None, True)
+    record = state.Record(state.SWITCHING, digest=NEW, before=before, container="c1")
+    state.save(paths, record)
+    loaded = state.load(paths)
+    assert loaded._replace(since="") == record
+    assert loaded.since.endswith("Z")
+
+
+def test_without_a_file_the_links_decide(paths):
+    assert state.load(paths) == state.Record(state.IDLE)
+    state.point(paths.current, NEW)
+    assert state.load(paths) == state.Record(state.COMMITTED, digest=NEW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", '{"version": 2}', '{"version": 1, "phase": "dancing"}', "\0\0\0"],
+)
+def test_a_damaged_file_is_set_aside_and_rebuilt(paths, text):
+    state.point(paths.current, OLD)
+    paths.state_file.write_text(text)
+
+    found = state.load(paths)
+    assert (found.phase, found.digest) == (state.COMMITTED, OLD)
+    assert paths.state_file.read_text() == text  # reading changes nothing
+
+    told = state.set_damaged_aside(paths, found)
+    kept = [path for path in paths.home.iterdir() if ".damaged-" in path.name]
+    assert [path.read_text() for path in kept] == [text]
+    assert kept[0].name in told.notice
+    assert json.loads(paths.state_file.read_text())["phase"] == "committed"
+    assert state.load(paths).notice is None
+
+
+def test_a_link_moves_without_a_moment_of_nothing(paths):
+    state.point(paths.current, OLD)
+    state.point(paths.current, NEW)
+    assert state.linked_digest(paths.current) == NEW
+    assert paths.current.resolve() == paths.release(NEW).resolve()
+    state.point(paths.current, None)
+    assert state.linked_digest(paths.current) is None
+    state.point(paths.current, None)
+
+
+def test_links_survive_a_move_of_the_whole_tree(paths, tmp_path):
+    state.point(paths.current, NEW)
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "stacks").rename(moved)
+    assert state.linked_digest(moved / "tiny" / "current") == NEW
+
+
+def test_a_link_to_a_release_that_is_gone_counts_as_none(paths):
+    state.point(paths.current, NEW)
+    paths.release(NEW).rmdir()
+    assert state.linked_digest(paths.current) is None
+
+
+def test_a_half_written_file_of_before_does_not_matter(paths):
+    (paths.home / ".state.json.new").write_text("half")
+    state.save(paths, state.Record(state.IDLE))
+    assert state.load(paths).phase == state.IDLE
+
+
+def test_a_secret_is_never_readable_not_even_for_a_moment(tmp_path):
+    file = tmp_path / "secret"
+    state.write_atomic(file, b"key", 0o400)
+    assert file.stat().st_mode & 0o777 == 0o400
+    state.write_atomic(file, b"new", 0o400)
+    assert file.read_bytes() == b"new"
