@@ -4,7 +4,9 @@ import datetime
 from collections.abc import Mapping
 
 import msgspec
+import pytest
 
+from speccompose.errors import ImageError
 from speccompose.plan.models import find_model
 from speccompose.plan.select import rank_images
 from speccompose.vocab.catalog import Catalog
@@ -125,3 +127,21 @@ def best_images(ranking: ImageRanking) -> Mapping[str, ImageChoice]:
 def codes(choice: ImageChoice) -> set[str]:
     """Finding codes of a choice."""
     return {finding.code for finding in choice.findings}
+
+
+def taken(catalog: Catalog, where: tuple[str, str | None], image: str) -> ImageChoice:
+    """The best choice with this image; all other images are rejected."""
+    ranking = rank(catalog, *where, image=image)
+    assert len({choice.image.id for choice in ranking.choices}) == 1
+    assert len(ranking.rejected) == len(catalog.images) - 1
+    return ranking.choices[0]
+
+
+def refused(catalog: Catalog, where: tuple[str, str | None], image: str) -> str:
+    """All that the refusal says."""
+    with pytest.raises(ImageError) as caught:
+        rank(catalog, *where, image=image)
+    error = caught.value
+    assert error.hint
+    assert image in error.details[0] or "fits" in error.brief
+    return "\n".join((error.brief, *error.details, error.hint))

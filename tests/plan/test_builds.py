@@ -4,7 +4,6 @@ import msgspec
 import pytest
 
 from speccompose.plan.builds import Kin, Need, PickedBuild, kin_of, needs_of, pick_build
-from speccompose.plan.evidence import thin_evidence
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.finding import Rejection
 from speccompose.vocab.image import Build, ImageEntry
@@ -207,28 +206,6 @@ def test_a_pair_for_another_checkpoint_is_no_pair(catalog: Catalog) -> None:
     request = StackRequest(model="model", method="dflash")
     needs = needs_of(request, entry, NVFP4, engine="vllm", catalog=catalog)
     assert not any(need.paired for need in needs)
-
-
-@pytest.mark.parametrize(
-    ("device", "l4t", "row", "proved", "severity"),
-    [
-        ("agx-thor-t5000", "38.4.0", "seen", True, None),
-        ("agx-thor-t5000", "38.4.0", "secondhand", True, "info"),
-        ("agx-thor-t5000", "38.4.0", "inferred", True, "warning"),
-        ("agx-thor-t5000", "38.4.0", "seen", False, "warning"),
-        ("agx-orin-64gb", "39.2.0", "secondhand", True, "warning"),
-        ("agx-orin-64gb", "36.4.3", "secondhand", True, "info"),
-    ],
-)
-def test_thin_evidence_is_said_as_loudly_as_it_is_thin(
-    catalog: Catalog, device: str, l4t: str, row: str, proved: bool, severity: str | None
-) -> None:
-    where = board(catalog, device, l4t)
-    entry = catalog.images["vllm-upstream"]
-    placement = msgspec.structs.replace(entry.runs_on[0], evidence=row)
-    chosen = build("0.27.1", *([where.family] if proved else []))
-    found = thin_evidence(where, entry, placement, chosen)
-    assert [item.severity for item in found] == ([severity] if severity else [])
 
 
 def test_heads_that_are_known_to_be_missing_are_no_pair(catalog: Catalog) -> None:
