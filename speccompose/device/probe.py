@@ -57,8 +57,8 @@ def probe(
 ) -> Facts:
     """Read a board in the contract's facts form.
 
-    With a ``root`` other than ``/`` no command is run: ``commands`` (command -> output, out of
-    ``speccompose-commands.yaml``) stands for them. ``run`` replaces command.run in tests.
+    With a ``root`` other than ``/``, or with ``commands`` (command -> output, out of
+    ``speccompose-commands.yaml``), no command is run. ``run`` replaces command.run in tests.
 
     Raises:
         ProbeError: when ``root`` cannot be read at all.
@@ -72,7 +72,7 @@ def probe(
         text = _read_file(root, path)
         if text is not None:
             files[path] = text
-    here = os.path.realpath(root) == "/"
+    here = commands is None and os.path.realpath(root) == "/"
     outputs = _run_all(run or command.run) if here else dict(commands or {})
     if EEPROM_FACT not in outputs:
         part = _read_eeprom(root)

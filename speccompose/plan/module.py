@@ -114,9 +114,11 @@ def _by_memory(found: Candidates, total_mib: int | None) -> Candidates:
     return found.narrowed(fits_class(found.profiles, total_mib), f"MemTotal {total_mib} MiB")
 
 
-def _caution(profile: DeviceProfile) -> tuple[int, float, str]:
-    """Smaller memory first, then the lower utilization ceiling: a wrong guess then costs less."""
-    return (memory_class(profile), profile.serving.utilization_ceiling or 1.0, profile.id)
+def _caution(profile: DeviceProfile) -> tuple[int, str]:
+    """Smaller memory first: a wrong guess then costs less. At equal memory the id decides, which
+    puts Orin Nano, with the tighter rules, before Orin NX.
+    """
+    return (memory_class(profile), profile.id)
 
 
 def _open_choice(found: Candidates, profile: DeviceProfile) -> tuple[Finding, ...]:

@@ -103,20 +103,36 @@ def look_up(l4t: str, origin: L4tOrigin, catalog: Catalog) -> ReleaseMatch:
         )
     lower = _nearest_lower(l4t, catalog)
     shown = f"unlisted (>= {lower.jetpack})" if lower is not None and lower.jetpack else "unlisted"
-    finding = info(
-        "l4t_unlisted",
-        f"L4T {l4t} is not in the release table: images are chosen by range, JetPack {shown}",
-        hint="add the release to profiles/releases.yaml once it is known",
-        source=_RULE,
-    )
     return ReleaseMatch(
         l4t=l4t,
         origin=origin,
         jetpack=shown,
         cuda=lower.cuda if lower is not None else None,
         decision=decision,
-        findings=(finding,),
+        findings=(_unlisted(l4t, shown, catalog),),
     )
+
+
+def _unlisted(l4t: str, jetpack: str, catalog: Catalog) -> Finding:
+    """One finding for a triple that is not listed: untested where its whole major is new."""
+    how = f"images are chosen by range, JetPack is {jetpack}"
+    if version_key(l4t)[0] > _newest_major(catalog):
+        return warning(
+            "l4t_untested",
+            f"L4T {l4t} is newer than all that the catalog knows: {how}",
+            hint="update speccompose, or try it with care",
+            source="rules section 2",
+        )
+    return info(
+        "l4t_unlisted",
+        f"L4T {l4t} is not in the release table: {how}",
+        hint="add the release to profiles/releases.yaml once it is known",
+        source=_RULE,
+    )
+
+
+def _newest_major(catalog: Catalog) -> int:
+    return max((version_key(row.l4t)[0] for row in catalog.releases), default=0)
 
 
 def newest_release(profile: DeviceProfile, catalog: Catalog) -> ReleaseRow | None:
@@ -142,8 +158,7 @@ def _nearest_lower(l4t: str, catalog: Catalog) -> ReleaseRow | None:
     """Newest listed release below: of the same major, or of any for one newer than the table."""
     key = version_key(l4t)
     below = [row for row in catalog.releases if row.listed and version_key(row.l4t) < key]
-    newest = max((version_key(row.l4t)[0] for row in catalog.releases), default=0)
-    if key[0] <= newest:
+    if key[0] <= _newest_major(catalog):
         below = [row for row in below if version_key(row.l4t)[0] == key[0]]
     return max(below, key=lambda row: version_key(row.l4t), default=None)
 

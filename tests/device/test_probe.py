@@ -48,6 +48,8 @@ def test_a_copied_root_is_the_board_that_it_was_copied_from(root, catalog):
 
 def test_no_command_is_run_for_another_root(root):
     assert probe(str(root), run=never)["commands"] == {}
+    given = probe("/", run=never, commands={"uname -m": "x"})["commands"]
+    assert given["uname -m"] == "x"
 
 
 def test_commands_that_are_missing_fail_or_hang_say_nothing():

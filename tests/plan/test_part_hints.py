@@ -78,3 +78,9 @@ def test_the_soc_of_the_device_tree_goes_before_the_chip_id():
         "/etc/nv_boot_control.conf": "TEGRA_CHIPID 0x23",
     }
     assert hints(files).soc == "tegra264"
+
+
+def test_the_soc_of_compatible_goes_before_that_of_the_dtb_name():
+    dtb = {TREE + "nvidia,dtsfilename": "tegra264-p4071-0000+p3834-0000-nv"}
+    assert hints(dtb).soc == "tegra264"
+    assert hints(dtb | {TREE + "compatible": "nvidia,tegra234\0"}).soc == "tegra234"

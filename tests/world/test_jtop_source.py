@@ -7,7 +7,6 @@ import pytest
 
 from speccompose.world.jtop_source import power_and_clocks
 
-
 MAXN = SimpleNamespace(name="MAXN", id=0)
 
 
