@@ -6,7 +6,7 @@ Layer: catalog. Part of ``crosscheck``.
 from collections.abc import Iterator
 from itertools import chain
 
-from speccompose.catalog.problem import Mistake
+from speccompose.catalog.problem import KeyPath, Mistake
 from speccompose.catalog.tables import (
     Contradiction,
     Tables,
@@ -16,6 +16,7 @@ from speccompose.catalog.tables import (
     unknown,
 )
 from speccompose.vocab.image import ImageEntry
+from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.versions import version_key
 
 
@@ -77,14 +78,23 @@ def _builds(image: ImageEntry) -> Iterator[Mistake]:
 
 
 def _methods(image: ImageEntry, tables: Tables) -> Iterator[Mistake]:
-    """A build offers methods that its engine has, in its version or later ones only."""
+    """A build offers methods that its engine has, and has by the build's version."""
     for index, build in enumerate(image.builds):
         for position, method in enumerate(build.methods):
             path = ("builds", index, "methods", position)
             yield from unknown(path, method, tables.ids("method"), "a method")
             entry = tables.methods.get(method)
-            if entry is not None and image.engine not in entry.engines:
-                expected = (
-                    f"expected a method that {image.engine} has, methods/{method}.yaml has no"
-                )
-                yield Mistake(path, f"{expected} such engine")
+            if entry is None:
+                continue
+            yield from _too_early(path, build.version, entry, image.engine)
+
+
+def _too_early(path: KeyPath, version: str, method: MethodEntry, engine: str) -> Iterator[Mistake]:
+    known = method.engines.get(engine)
+    if known is None:
+        expected = f"expected a method that {engine} has"
+        yield Mistake(path, expected, f"methods/{method.id}.yaml names no {engine}")
+        return
+    comparable = not any((*no_version(path, version), *no_version(path, known.since)))
+    if comparable and version_key(version) < version_key(known.since):
+        yield Mistake(path, f"expected {method.id} from {known.since} on, found in {version}")

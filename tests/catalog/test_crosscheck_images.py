@@ -64,7 +64,7 @@ BUILD = (
 
 
 def test_builds_are_oldest_first_and_there_once(edit, mistakes):
-    older = BUILD.replace("b8708", "b999")
+    older = BUILD.replace("b8708", "b999").replace("[ngram]", "[]")
     edit(IMAGE, BUILD, BUILD + older + BUILD)
     assert [(path, "oldest first" in expected) for _, _, path, expected in mistakes()] == [
         ("builds[2].reference", False),
@@ -87,3 +87,10 @@ def test_an_image_has_a_build(edit, mistakes):
 def test_a_method_is_one_that_the_engine_has(edit, mistakes):
     edit("profiles/methods/ngram.yaml", "  llama.cpp: {", "  vllm: {")
     assert (IMAGE, "builds[0].methods[0]") in [(name, path) for name, _, path, _ in mistakes()]
+
+
+def test_a_method_is_not_older_than_its_engine_has_it(edit, mistakes):
+    edit("profiles/methods/ngram.yaml", "since: b8708", "since: b9000")
+    ((name, _, path, expected),) = mistakes()
+    assert (name, path) == (IMAGE, "builds[0].methods[0]")
+    assert expected == "expected ngram from b9000 on, found in b8708"
