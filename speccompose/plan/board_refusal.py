@@ -95,14 +95,14 @@ def _by_major(profile: DeviceProfile, l4t: str, catalog: Catalog) -> Refusal | N
     if not families and major <= newest:
         return Refusal(
             brief=f"{profile.id} on L4T {l4t}: there is no release R{major}",
-            hint=f"check where the facts come from; {_upgrade(profile, catalog)}",
+            hint=f"check where the facts come from, or {_upgrade(profile, catalog)}",
             code="l4t_nonexistent",
         )
     if families and profile.family not in families:
         return Refusal(
             brief=f"{profile.id} on L4T {l4t}: R{major} does not run on {profile.family}",
             details=(f"R{major} runs on {', '.join(families)}",),
-            hint=f"check that all facts come from one board; {_upgrade(profile, catalog)}",
+            hint=f"check that all facts come from one board, or {_upgrade(profile, catalog)}",
             code="l4t_contradiction",
         )
     return None
