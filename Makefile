@@ -30,7 +30,6 @@ check: $(VENV)/.ready ## lint, types, tests, schemas: what CI runs first
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) speccompose catalog check
-	@$(RUN) python -m speccompose.catalog.schema --check schemas
 	@$(MAKE) --no-print-directory test
 
 format: $(VENV)/.ready ## format and sort the code

@@ -13,10 +13,12 @@ import msgspec
 
 from speccompose.errors import SpecComposeError, UsageError
 from speccompose.plan.assemble import assemble_stack
+from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.choose import first_that_fits
 from speccompose.plan.detect import detect_device
 from speccompose.plan.export import refusal_document
 from speccompose.plan.exposure import check_exposure
+from speccompose.plan.image_refusal import RefusedEngineError, RefusedImageError
 from speccompose.plan.models import find_model
 from speccompose.plan.render import render_stack
 from speccompose.plan.resolve import resolve_device, resolve_named
@@ -71,11 +73,13 @@ def explain_refusal(
     error: SpecComposeError, request: StackRequest, board: BoardSource, catalog: Catalog
 ) -> PlanDocument:
     """What is known of a refused plan. The stages are pure and cheap, so they are asked again."""
-    device: ResolvedDevice | None = None
+    device = error.device if isinstance(error, RefusedBoardError) else None
     rejected: tuple[Rejection, ...] = ()
     try:
         device = identify_board(board, catalog)
         rejected = rank_images(device, find_model(request, catalog), request, catalog).rejected
+    except (RefusedImageError, RefusedEngineError) as refused:
+        rejected = refused.rejected
     except SpecComposeError:
         pass
     return refusal_document(error, device=device, rejected=rejected, request=request)

@@ -74,7 +74,9 @@ def test_exactly_one_gpu_mechanism_and_no_privilege(case):
     assert ("network_mode" in service) != ("ports" in service)
     assert service["init"] is True
     assert service["restart"] == "on-failure:3"
-    assert all(value not in (None, "") for value in service["environment"].values())
+    assert int(service["mem_limit"].removesuffix("m")) > 0
+    assert service["cap_drop"] == ["ALL"]
+    assert all(value not in (None, "") for value in service.get("environment", {}).values())
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -12,6 +12,7 @@ from speccompose.catalog.facts_file import write_facts
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
 from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.export import refusal_document
 from speccompose.report.device_text import detect_document, device_text
 from speccompose.vocab.board import BoardSource
@@ -37,8 +38,9 @@ def detect(
         device = pipeline.identify_board(BoardSource(facts=found, assume_l4t=assume_l4t), catalog)
     except SpecComposeError as error:
         if as_json:
-            refused = refusal_document(error, device=None)
-            echo_json({"device": None, "findings": refused.findings})
+            known = error.device if isinstance(error, RefusedBoardError) else None
+            refused = refusal_document(error, device=known)
+            echo_json({"device": refused.device, "findings": refused.findings})
         raise
     if as_json:
         echo_json(detect_document(device))

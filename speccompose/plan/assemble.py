@@ -45,15 +45,10 @@ def assemble_stack(
         UsageError: the stack name cannot be a Compose project name.
         ImageError: a flag that the engine version does not have.
     """
-    entry = catalog.engines[fit.choice.image.engine]
-    engine = ENGINES[entry.id]
     inputs = engine_inputs(device, model, fit=fit, request=request, catalog=catalog)
-    off = msgspec.structs.replace(inputs, speculation=_without(fit.speculation))
+    entry, engine = inputs.engine, ENGINES[inputs.engine.id]
     weights_mib = fit.memory.weights_mib + fit.memory.draft_mib
     deadline_s = start_deadline_s(device, entry, weights_mib)
-    environment = dict(engine.environment(inputs))
-    if entry.id == "vllm":
-        environment["VLLM_ENGINE_READY_TIMEOUT_S"] = str(deadline_s)
     plan = StackPlan(
         name=stack_name(model, request),
         request=request,
@@ -66,7 +61,7 @@ def assemble_stack(
         image_reference=image_reference(fit),
         entrypoint=fit.choice.image.entrypoint,
         command=engine.command(inputs),
-        environment=environment,
+        environment=_environment(inputs, deadline_s),
         mounts=_mounts(fit, request, stack_name(model, request)),
         port=inputs.port,
         bind=request.bind,
@@ -75,13 +70,7 @@ def assemble_stack(
         user=fit.choice.image.user,
         read_only=fit.choice.image.read_only,
         health=Health(start_deadline_s=deadline_s, test=engine.health_test(inputs)),
-        acceptance=Acceptance(
-            baseline_command=engine.command(off),
-            speculation_expected=fit.speculation.method is not None,
-            counters=engine.counters_prefix,
-            version_path=engine.version_path,
-            synthetic=fit.speculation.synthetic,
-        ),
+        acceptance=_acceptance(inputs),
         served_name=inputs.served_name,
         api_key=request.api_key_file is not None,
         findings=_findings(device, fit, exposure_findings(request, entry)),
@@ -166,8 +155,24 @@ def plan_digest(plan: StackPlan) -> str:
     return "sha256:" + hashlib.sha256(text).hexdigest()
 
 
-def _without(speculation: SpeculationPlan) -> SpeculationPlan:
-    return SpeculationPlan(method=None, depth=0, reason=f"baseline of {speculation.label}")
+def _environment(inputs: EngineInputs, deadline_s: int) -> dict[str, str]:
+    environment = dict(ENGINES[inputs.engine.id].environment(inputs))
+    if inputs.engine.id == "vllm":
+        environment["VLLM_ENGINE_READY_TIMEOUT_S"] = str(deadline_s)
+    return environment
+
+
+def _acceptance(inputs: EngineInputs) -> Acceptance:
+    """The baseline is the same command with speculation off and nothing else changed."""
+    engine, speculation = ENGINES[inputs.engine.id], inputs.speculation
+    off = SpeculationPlan(method=None, depth=0, reason=f"baseline of {speculation.label}")
+    return Acceptance(
+        baseline_command=engine.command(msgspec.structs.replace(inputs, speculation=off)),
+        speculation_expected=speculation.method is not None,
+        counters=engine.counters_prefix,
+        version_path=engine.version_path,
+        synthetic=speculation.synthetic,
+    )
 
 
 def _mounts(fit: Fit, request: StackRequest, name: str) -> tuple[Mount, ...]:

@@ -26,17 +26,10 @@ from speccompose.vocab.request import StackRequest
 
 def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
     """The whole plan in the contract's shape."""
-    build, checkpoint = plan.choice.build, plan.choice.checkpoint
+    checkpoint = plan.choice.checkpoint
     return PlanDocument(
         device=device_document(plan.device),
-        image=ImageDocument(
-            id=plan.choice.image.id,
-            reference=plan.image_reference,
-            engine=plan.choice.image.engine,
-            engine_version=build.version,
-            digest=build.digest,
-            rejected=plan.rejected,
-        ),
+        image=image_document(plan),
         model=ModelDocument(
             id=plan.model.id,
             repo=checkpoint.repo,
@@ -123,6 +116,18 @@ def device_document(device: ResolvedDevice) -> DeviceDocument:
     )
 
 
+def image_document(plan: StackPlan) -> ImageDocument:
+    """The image part of the document."""
+    return ImageDocument(
+        id=plan.choice.image.id,
+        reference=plan.image_reference,
+        engine=plan.choice.image.engine,
+        engine_version=plan.choice.build.version,
+        digest=plan.choice.build.digest,
+        rejected=plan.rejected,
+    )
+
+
 def speculation_document(speculation: SpeculationPlan) -> SpeculationDocument:
     """The speculation part of the document."""
     return SpeculationDocument(
@@ -151,6 +156,7 @@ def downloads(plan: StackPlan) -> tuple[Download, ...]:
             directory=repo_directory(checkpoint.repo),
             mib=checkpoint.weights_mib,
             bundled=checkpoint.bundled,
+            revision=checkpoint.revision or "main",
         )
     ]
     draft = plan.speculation

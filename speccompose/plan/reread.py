@@ -17,7 +17,7 @@ class Service(Struct, frozen=True):
     image: str
     entrypoint: tuple[str, ...]
     command: tuple[str, ...]
-    environment: dict[str, str]
+    environment: dict[str, str] = {}
 
 
 class Services(Struct, frozen=True):

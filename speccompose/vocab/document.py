@@ -87,6 +87,7 @@ class Download(Frozen, frozen=True, kw_only=True):
     directory: str
     mib: int | None
     bundled: str | None
+    revision: str = "main"
 
 
 class PlanDocument(Frozen, frozen=True, kw_only=True):

@@ -32,18 +32,20 @@ def read_root(root: Path) -> RawFacts:
     Raises:
         DataError: the folder is missing or unreadable, or its commands file is malformed.
     """
+    file = root / COMMANDS_FILE
     try:
-        found = probe.probe(str(root))
-        file = root / COMMANDS_FILE
         text = file.read_text(encoding="utf-8") if file.is_file() else None
+        commands = {} if text is None else _commands(parse_plain(text), file)
+        found = probe.probe(str(root), commands=commands)
     except (probe.ProbeError, OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"cannot read the root folder {root}: {error}",
             hint="name the folder that holds etc/ and proc/ of the board",
             code="root_unreadable",
         ) from None
-    commands = {} if text is None else _commands(parse_plain(text), file)
-    return RawFacts(origin=str(root), files=_texts(found, "files"), commands=commands)
+    return RawFacts(
+        origin=str(root), files=_texts(found, "files"), commands=_texts(found, "commands")
+    )
 
 
 def _texts(found: probe.Facts, key: str) -> dict[str, str]:
