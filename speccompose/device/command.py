@@ -92,11 +92,12 @@ def stream(
     finally:
         os.close(writer)
     kept = []  # type: List[str]
+    stalled = True
     try:
         stalled = _pump(reader, on_text, stall_s, kept)
     finally:
         os.close(reader)
-        _end(process, grace_s=2.0)
+        _end(process, grace_s=0.0 if stalled else 2.0)  # it has closed its output: it will end
     output = "".join(kept)
     if stalled:
         reason = "%s stalled: no output for %g s" % (arguments[0], stall_s or 0)

@@ -23,11 +23,12 @@ _HAS_UP_PULL = (2, 5)
 
 
 class Compose(NamedTuple):
-    """Compose for one release of one project."""
+    """Compose for one release of one project; ``overrides`` are further files, read after it."""
 
     docker: Docker
     project: str
     folder: Path
+    overrides: Tuple[Path, ...] = ()
 
     def up(self, recreate: bool = False) -> None:
         """Create and start what the file says; containers that already fit are left alone.
@@ -62,7 +63,8 @@ class Compose(NamedTuple):
             "--file",
             str(self.folder / "compose.yaml"),
         )
-        argv = (*program, "--project-name", self.project, *where, *verb)
+        more = tuple(word for path in self.overrides for word in ("--file", str(path)))
+        argv = (*program, "--project-name", self.project, *where, *more, *verb)
         answer = self.docker.ask(argv, timeout_s)
         if answer.returncode != 0:
             said = redact(answer.stderr or answer.stdout).strip().splitlines()

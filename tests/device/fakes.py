@@ -105,8 +105,9 @@ class FakeDocker:
         if fits and known["State"]["Status"] == "running":
             return
         number = next(self._ids)
-        crashed = "--crash" in service["command"]
-        health = "unhealthy" if "--unhealthy" in service["command"] else "healthy"
+        words = service["command"] or []
+        crashed = "--crash" in words
+        health = "unhealthy" if "--unhealthy" in words else "healthy"
         self.containers[project] = {
             "Id": known["Id"] if fits else f"container-{number}",
             "Image": "sha256:1",

@@ -1,0 +1,120 @@
+"""What an operator asks: each verb on a stack that runs, one that does not, and one unknown."""
+
+import pytest
+
+from speccompose.device import operate
+from speccompose.device.errors import DeviceError
+from speccompose.device.transaction import deploy
+from tests.docker.stacks import DRAFT, TARGET, plan_body
+
+
+@pytest.fixture
+def installed(board):
+    deploy(board.write(), board.roots, ports=board.ports)
+    return board
+
+
+def test_status(installed):
+    found = operate.status("tiny", installed.roots, ports=installed.ports)
+    assert (found.phase, found.state, found.health) == ("committed", "running", "healthy")
+    assert found.endpoint == "http://127.0.0.1:8099/v1"
+    assert (found.model, found.method) == ("tests/tiny-target", "draft_model")
+    assert operate.all_status(installed.roots, ports=installed.ports) == [found]
+    assert found.as_dict()["restarts"] == 0
+
+
+def test_status_without_a_container(installed):
+    installed.docker.containers.clear()
+    found = operate.status("tiny", installed.roots, ports=installed.ports)
+    assert (found.state, found.health, found.container) == (None, None, None)
+
+
+def test_status_says_a_damaged_file_and_does_not_touch_it(installed):
+    installed.paths.state_file.write_text("{")
+    found = operate.status("tiny", installed.roots, ports=installed.ports)
+    assert "damaged" in found.notice
+    assert installed.paths.state_file.read_text() == "{"
+
+
+@pytest.mark.parametrize(
+    "verb", [operate.status, operate.logs, operate.verify, operate.stop, operate.remove]
+)
+def test_an_unknown_name_is_status_2_with_the_known(installed, verb):
+    with pytest.raises(DeviceError) as caught:
+        verb("other", installed.roots, ports=installed.ports)
+    assert (caught.value.status, caught.value.details) == (2, ("installed: tiny",))
+
+
+def test_logs_show_no_secret(installed):
+    installed.docker.log = "one\ntoken hf_0123456789\n"
+    text = operate.logs("tiny", installed.roots, ports=installed.ports, tail=5)
+    assert text == "one\ntoken hf_***\n"
+    assert installed.docker.calls[-1][2:4] == ("--tail", "5")
+
+
+def test_verify_asks_the_running_server(installed):
+    assert operate.verify("tiny", installed.roots, ports=installed.ports).drafts == 4
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda docker: docker.containers.clear(), "not_running"),
+        (lambda docker: state(docker).update(Status="exited"), "not_running"),
+        (lambda docker: command(docker).append("--never-ready"), "unhealthy"),
+        (lambda docker: command(docker).append("--no-drafts"), "not_speculating"),
+    ],
+)
+def test_verify_is_9_with_what_is_wrong(installed, spoil, code):
+    spoil(installed.docker)
+    with pytest.raises(DeviceError) as caught:
+        operate.verify("tiny", installed.roots, ports=installed.ports)
+    assert (caught.value.status, caught.value.code) == (9, code)
+
+
+def test_stop_keeps_it_installed(installed):
+    operate.stop("tiny", installed.roots, ports=installed.ports)
+    found = operate.status("tiny", installed.roots, ports=installed.ports)
+    assert (found.phase, found.state) == ("stopped", "exited")
+    folder = operate.installed_folder("tiny", installed.roots)
+    assert deploy(folder, installed.roots, ports=installed.ports).changed
+
+
+def test_remove_keeps_weights_and_caches(installed):
+    gone = operate.remove("tiny", installed.roots, ports=installed.ports)
+    assert gone.weights == ()
+    assert not installed.paths.home.exists()
+    assert not installed.paths.lock_file.exists()
+    assert (installed.roots.models / TARGET / "model.gguf").exists()
+    assert installed.docker.containers == {}
+    assert "--volumes" not in next(c for c in installed.docker.calls if "down" in c)
+
+
+def test_remove_takes_weights_that_nobody_else_uses(installed):
+    target_only = {"downloads": installed_downloads(installed)[:1]}
+    other = installed.write(name="other", port=8100, changes=target_only)
+    deploy(other, installed.roots, ports=installed.ports)
+    gone = operate.remove("tiny", installed.roots, ports=installed.ports, weights=True)
+    assert gone.weights == (DRAFT,)
+    assert (installed.roots.models / TARGET).exists()
+    assert not (installed.roots.models / DRAFT).exists()
+
+
+def test_nothing_is_removed_while_docker_is_down(installed):
+    installed.docker.answers = False
+    with pytest.raises(DeviceError) as caught:
+        operate.remove("tiny", installed.roots, ports=installed.ports)
+    assert caught.value.status == 15
+    assert installed.paths.home.exists()
+
+
+def state(docker) -> dict:
+    return docker.containers["speccompose-tiny"]["State"]
+
+
+def command(docker) -> list[str]:
+    return docker.containers["speccompose-tiny"]["Config"]["Cmd"]
+
+
+def installed_downloads(board) -> list[dict]:
+    return plan_body(board.stack)["downloads"]

@@ -1,0 +1,104 @@
+"""Going back: to what ran, to what was stopped, to nothing, and after a power cut."""
+
+import pytest
+
+from speccompose.device import state
+from speccompose.device.compose_cli import Compose
+from speccompose.device.errors import DeviceError
+from speccompose.device.restore import recover, release_plan, restore
+from speccompose.device.stack_folder import read_stack, stage
+from speccompose.device.transaction import deploy
+
+
+def install(board, **changes) -> str:
+    """Deploy a good release; returns its digest."""
+    folder = board.write(**changes)
+    return deploy(folder, board.roots, ports=board.ports).digest
+
+
+def cut(board, running: bool = True, **changes) -> str:
+    """A release that was switched to and started when the power went."""
+    before = state.Before(
+        state.linked_digest(board.paths.current),
+        state.linked_digest(board.paths.previous),
+        running,
+    )
+    folder = read_stack(board.write(**changes))
+    release = stage(folder, board.paths)
+    digest = folder.plan.digest
+    state.save(board.paths, state.Record(state.SWITCHING, digest=digest, before=before))
+    state.point(board.paths.previous, before.current)
+    state.point(board.paths.current, digest)
+    Compose(board.ports.docker, folder.plan.project, release).up()
+    return digest
+
+
+def back(board) -> str | None:
+    return recover("tiny", board.roots, ports=board.ports, say=board.said.append)
+
+
+def test_nothing_to_recover(board):
+    install(board)
+    calls = len(board.docker.calls)
+    assert back(board) is None
+    assert len(board.docker.calls) == calls
+
+
+def test_an_unconfirmed_release_is_rolled_back(board):
+    old = install(board)
+    cut(board, extra=("--new",))
+    assert "previous stack restored" in back(board)
+    assert state.linked_digest(board.paths.current) == old
+    assert state.linked_digest(board.paths.previous) is None
+    assert "--new" not in board.docker.containers["speccompose-tiny"]["Config"]["Cmd"]
+    assert state.load(board.paths).phase == state.COMMITTED
+    assert back(board) is None
+
+
+def test_an_unconfirmed_first_install_is_taken_away(board):
+    digest = cut(board)
+    assert "nothing is left running" in back(board)
+    assert board.docker.containers == {}
+    assert not board.paths.release(digest).exists()
+
+
+def test_what_did_not_run_before_does_not_run_after(board):
+    old = install(board)
+    cut(board, running=False, extra=("--new",))
+    assert "stopped again" in back(board)
+    assert board.docker.containers == {}
+    assert state.linked_digest(board.paths.current) == old
+
+
+def test_it_can_be_repeated_when_the_power_goes_again(board):
+    old = install(board)
+    attempted = cut(board, extra=("--new",))
+    before = state.Before(old, None, True)
+    for _ in range(2):
+        restore(board.paths, before, attempted, ports=board.ports, say=board.said.append)
+    assert state.linked_digest(board.paths.current) == old
+
+
+def test_a_damaged_old_release_is_stuck(board):
+    old = install(board)
+    cut(board, extra=("--new",))
+    (board.paths.release(old) / "compose.yaml").write_text("damaged")
+    with pytest.raises(DeviceError) as caught:
+        back(board)
+    assert (caught.value.status, caught.value.code) == (14, "stuck")
+    assert "differs from SHA256SUMS: compose.yaml" in caught.value.details
+    assert state.load(board.paths).phase == state.STUCK
+
+
+def test_an_unknown_stack(board):
+    with pytest.raises(DeviceError) as caught:
+        back(board)
+    assert caught.value.status == 2
+
+
+def test_the_plan_of_a_release_that_is_gone_or_damaged_is_none(board):
+    digest = install(board)
+    assert release_plan(board.paths, digest).name == "tiny"
+    assert release_plan(board.paths, None) is None
+    (board.paths.release(digest) / "plan.json").write_text("{}")
+    assert release_plan(board.paths, digest) is None

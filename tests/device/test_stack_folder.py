@@ -1,0 +1,94 @@
+"""A folder is a stack when all of it is there, unchanged."""
+
+import pytest
+
+from speccompose.device.errors import DeviceError
+from speccompose.device.stack_folder import prune, read_stack, stage
+
+
+def test_a_rendered_folder_is_read(board):
+    found = read_stack(board.write())
+    assert found.files == ("compose.yaml", "plan.json")
+    assert found.plan.name == "tiny"
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "plan.json", "SHA256SUMS"])
+def test_a_missing_file_is_named(board, name):
+    folder = board.write()
+    (folder / name).unlink()
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert caught.value.status == 3
+    assert any(name in line for line in caught.value.details)
+
+
+def test_no_folder_at_all(board):
+    with pytest.raises(DeviceError) as caught:
+        read_stack(board.scratch / "nowhere")
+    assert (caught.value.status, caught.value.code) == (3, "no_stack")
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "plan.json"])
+def test_a_changed_file_is_a_mismatch(board, name):
+    folder = board.write()
+    with (folder / name).open("a") as file:
+        file.write("\n")
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert caught.value.status == 19
+    assert caught.value.details == (f"differs from SHA256SUMS: {name}",)
+
+
+@pytest.mark.parametrize("line", ["nonsense", "0" * 64 + "  /etc/passwd", "0" * 64 + "  ../up"])
+def test_sums_cannot_name_files_elsewhere(board, line):
+    folder = board.write()
+    with (folder / "SHA256SUMS").open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert caught.value.status == 3
+
+
+def test_a_file_that_is_not_listed_does_not_count_as_needed(board):
+    folder = board.write()
+    sums = (folder / "SHA256SUMS").read_text().splitlines(keepends=True)
+    (folder / "SHA256SUMS").write_text(sums[1])
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert "not listed in SHA256SUMS: compose.yaml" in caught.value.details
+
+
+def test_staging_copies_what_is_listed_and_nothing_else(board):
+    folder = board.write()
+    (folder / "compose.override.yaml").write_text("services: {server: {privileged: true}}")
+    release = stage(read_stack(folder), board.paths)
+    assert sorted(path.name for path in release.iterdir()) == [
+        "SHA256SUMS",
+        "compose.yaml",
+        "plan.json",
+    ]
+
+
+def test_an_intact_release_is_kept_and_a_damaged_one_replaced(board):
+    folder = read_stack(board.write())
+    release = stage(folder, board.paths)
+    inode = (release / "plan.json").stat().st_ino
+    stage(folder, board.paths)
+    assert (release / "plan.json").stat().st_ino == inode
+
+    (release / "compose.yaml").write_text("damaged")
+    stage(folder, board.paths)
+    assert read_stack(release).plan == folder.plan
+    assert [path.name for path in board.paths.releases.iterdir()] == [release.name]
+
+
+def test_pruning_keeps_what_it_is_told(board):
+    kept = read_stack(board.write())
+    other = read_stack(board.write(extra=()))
+    stage(kept, board.paths)
+    stage(other, board.paths)
+    (board.paths.releases / ".staging-half").mkdir()
+    prune(board.paths, (kept.plan.digest,))
+    assert [path.name for path in board.paths.releases.iterdir()] == [
+        kept.plan.digest.removeprefix("sha256:")
+    ]
