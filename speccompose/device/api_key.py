@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Optional, Tuple
 
 from speccompose.device.answers import VLLM
-from speccompose.device.errors import PREFLIGHT, USAGE, DeviceError
+from speccompose.device.errors import DATA, PREFLIGHT, USAGE, DeviceError
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.state import write_atomic
 
-_FILES = {VLLM: "vllm.yaml"}
-_PLAIN = "api-key"
+_FLAGS = {VLLM: "--config"}
+_OTHER_FLAG = "--api-key-file"
 
 
 class Secret(NamedTuple):
@@ -46,7 +46,7 @@ def planned_secret(plan: Plan, paths: StackPaths) -> Optional[Secret]:
     """
     if not plan.api_key:
         return None
-    path = paths.secrets / _FILES.get(plan.engine, _PLAIN)
+    path = _key_path(plan, paths)
     source = None if plan.api_key_file is None else _read(Path(plan.api_key_file))
     if source is not None:
         key = _single_line(source, str(plan.api_key_file))
@@ -67,7 +67,7 @@ def planned_secret(plan: Plan, paths: StackPaths) -> Optional[Secret]:
 
 def installed_key(plan: Plan, paths: StackPaths) -> Optional[str]:
     """The key that the stack's server reads now; None without one."""
-    content = _read(paths.secrets / _FILES.get(plan.engine, _PLAIN)) if plan.api_key else None
+    content = _read(_key_path(plan, paths)) if plan.api_key else None
     if content is None:
         return None
     text = content.decode("utf-8", "replace").strip()
@@ -104,6 +104,24 @@ def put_back(secret: Secret, before: Optional[bytes]) -> None:
         secret.path.unlink()
     else:
         write_atomic(secret.path, before, 0o400, _to_set(secret.owner))
+
+
+def _key_path(plan: Plan, paths: StackPaths) -> Path:
+    """The file that the planned command reads its key from, as it lies on this board.
+
+    Raises:
+        DeviceError: status 3, when the command names none.
+    """
+    flag = _FLAGS.get(plan.engine, _OTHER_FLAG)
+    following = dict(zip(plan.command, plan.command[1:]))  # noqa: B905 (Python 3.8)
+    if flag not in following:
+        raise DeviceError(
+            DATA,
+            f"the plan of {plan.name} wants an API key, but its command has no {flag}",
+            hint="render the stack again",
+            code="bad_plan",
+        )
+    return paths.secrets / PurePosixPath(following[flag]).name
 
 
 def _to_set(owner: Tuple[int, int]) -> Optional[Tuple[int, int]]:

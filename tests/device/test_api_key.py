@@ -16,7 +16,8 @@ def key_file(tmp_path):
 
 
 def vllm(board, **changes):
-    return board.plan(**changes)._replace(engine="vllm")
+    command = ("/models/target", "--config", "/secrets/vllm.yaml")
+    return board.plan(**changes)._replace(engine="vllm", command=command)
 
 
 def test_without_a_key_there_is_no_secret(board):
@@ -30,6 +31,13 @@ def test_llama_cpp_reads_plain_text_and_vllm_yaml(board, key_file):
     assert (secret.path.name, secret.content) == ("api-key", b"sk-0123456789\n")
     secret = planned_secret(vllm(board, api_key_file=key_file), board.paths)
     assert (secret.path.name, secret.content) == ("vllm.yaml", b'api-key: "sk-0123456789"\n')
+
+
+def test_a_command_without_a_key_file_is_a_bad_plan(board, key_file):
+    plan = board.plan(api_key_file=key_file)._replace(command=("-m", "x"))
+    with pytest.raises(DeviceError) as caught:
+        planned_secret(plan, board.paths)
+    assert caught.value.status == 3
 
 
 def test_what_is_installed_is_read_back_and_known_as_installed(board, key_file):

@@ -72,3 +72,12 @@ def test_what_is_no_object_is_no_plan(text):
     with pytest.raises(DeviceError) as caught:
         parse_plan(text, "plan.json")
     assert caught.value.status == 3
+
+
+def test_every_golden_plan_is_one_that_a_board_can_read(data_root):
+    golden = sorted((data_root / "tests/golden").glob("*/plan.json"))
+    assert len(golden) > 5
+    for path in golden:
+        plan = parse_plan(path.read_text(), str(path))
+        assert plan.downloads, path
+        assert (plan.gpu_runtime is None) == (plan.family == "generic"), path
