@@ -105,7 +105,7 @@ def require_flag(engine: EngineEntry, version: str, name: str) -> VersionedName:
     """
     entry = find_flag(engine, name)
     if entry is None:
-        raise _unknown(engine, name)
+        raise _unknown(engine, version, name)
     if entry.since is not None and version_key(version) < version_key(entry.since):
         raise _refused(
             f"flag {name} needs {engine.name} >= {entry.since}, image has {version}", entry
@@ -133,15 +133,27 @@ def _value_since(entry: VersionedName, value: str | None) -> str | None:
     return entry.value_since[max(names, key=len)] if names else None
 
 
-def _unknown(engine: EngineEntry, name: str) -> ImageError:
-    names = [spelling for flag in engine.flags for spelling in (flag.name, *flag.aliases)]
-    near = difflib.get_close_matches(name, names, n=3)
+def _unknown(engine: EngineEntry, version: str, name: str) -> ImageError:
+    near = _near(engine, version, name)
     return ImageError(
         f"{engine.name} has no flag {name} that the catalog knows",
         hint=f"did you mean {', '.join(near)}?" if near else None,
         code="flag_unknown",
         source=engine.source,
     )
+
+
+def _near(engine: EngineEntry, version: str, name: str) -> list[str]:
+    """Flags of this version with the same words in another order, then those spelled alike."""
+    names = [
+        spelling
+        for flag in engine.flags
+        if within(version, flag.since, flag.below)
+        for spelling in (flag.name, *flag.aliases)
+    ]
+    turned = [each for each in names if sorted(each.split("-")) == sorted(name.split("-"))]
+    alike = difflib.get_close_matches(name, names, n=3)
+    return list(dict.fromkeys([*turned, *alike]))[:3]
 
 
 def _refused(brief: str, entry: VersionedName) -> ImageError:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from speccompose.engines.flags import FlagList, check_flags, is_known
 from speccompose.engines.health import health_command
 from speccompose.engines.protocol import EngineInputs
-from speccompose.engines.user_flags import normalise_name, put_user_flags
+from speccompose.engines.user_flags import normalise_name, put_user_flags, refuse_owned
 from speccompose.errors import DataError
+from speccompose.vocab.engine import EngineEntry
 
 OWNED: Mapping[str, str] = {
     "-m": "use --model",
@@ -57,6 +58,7 @@ class LlamaCpp:
     counters_prefix = "llamacpp:"
     version_path = "/props"
     key_file = "llama-cpp.keys"
+    owned_flags = OWNED
 
     def command(self, inputs: EngineInputs) -> tuple[str, ...]:
         """The arguments after ``llama-server``."""
@@ -170,13 +172,16 @@ def _sampling_flag(field: str) -> str:
 
 def _meant_flags(inputs: EngineInputs) -> tuple[tuple[str, str], ...]:
     """The user's flags; those about speculation do not belong to the baseline without it."""
-    if inputs.speculation.method is not None or inputs.request.method == "none":
-        return inputs.request.set_flags
-    return tuple(
-        (flag, value)
-        for flag, value in inputs.request.set_flags
-        if not normalise_name(inputs.engine, flag).startswith("--spec-")
-    )
+    set_flags = inputs.request.set_flags
+    refuse_owned(inputs.engine, set_flags, OWNED)
+    if inputs.speculation.method is not None:
+        return set_flags
+    return tuple(each for each in set_flags if not is_about_speculation(inputs.engine, each[0]))
+
+
+def is_about_speculation(engine: EngineEntry, flag: str) -> bool:
+    """Whether a flag means nothing without speculation."""
+    return normalise_name(engine, flag).startswith("--spec-")
 
 
 def _all_layers(inputs: EngineInputs, flag: str) -> str:

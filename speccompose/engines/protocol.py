@@ -57,6 +57,10 @@ class Engine(Protocol):
     def key_file(self) -> str:
         """Name of the file it reads its API key from, inside the secrets folder."""
 
+    @property
+    def owned_flags(self) -> Mapping[str, str]:
+        """Flags that a plan option owns, each with what to use instead of --set."""
+
     def command(self, inputs: EngineInputs) -> tuple[str, ...]:
         """The arguments after the entrypoint, one item per word.
 

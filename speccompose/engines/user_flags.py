@@ -39,7 +39,7 @@ def put_user_flags(
     engine: EngineEntry,
     version: str,
     *,
-    set_flags: Iterable[tuple[str, str]],
+    set_flags: tuple[tuple[str, str], ...],
     owned: Mapping[str, str],
 ) -> None:
     """Put the user's flags into the list.
@@ -50,9 +50,9 @@ def put_user_flags(
         UsageError: status 2; an owned flag, or a value for a flag that takes none.
         ImageError: status 5; a flag that this version does not have.
     """
+    refuse_owned(engine, set_flags, owned)
     for flag, value in set_flags:
         name = normalise_name(engine, flag)
-        _refuse_owned(engine, name, owned)
         entry = require_flag(engine, version, name)
         if not entry.takes_value:
             _require_yes(entry, name, value)
@@ -79,11 +79,19 @@ def keep_fault_flags(flags: FlagList, faults: Iterable[Fault], *, force: bool) -
                 )
 
 
-def _refuse_owned(engine: EngineEntry, name: str, owned: Mapping[str, str]) -> None:
-    entry = find_flag(engine, name)
-    spellings = {name.split(".")[0]} if entry is None else {entry.name, *entry.aliases}
-    for spelling in sorted(spellings):
-        if spelling in owned:
+def refuse_owned(
+    engine: EngineEntry, set_flags: Iterable[tuple[str, str]], owned: Mapping[str, str]
+) -> None:
+    """Refuse flags, by any of their names, that a plan option owns.
+
+    Raises:
+        UsageError: status 2; with the option to use.
+    """
+    for flag, _ in set_flags:
+        name = normalise_name(engine, flag)
+        entry = find_flag(engine, name)
+        spellings = {name.split(".")[0]} if entry is None else {entry.name, *entry.aliases}
+        for spelling in sorted(spellings & set(owned)):
             raise UsageError(
                 f"--set {name} is refused: the plan sets it",
                 hint=owned[spelling],

@@ -61,6 +61,7 @@ class Vllm:
     counters_prefix = "vllm:"
     version_path = "/version"
     key_file = "vllm.yaml"
+    owned_flags = OWNED
 
     def command(self, inputs: EngineInputs) -> tuple[str, ...]:
         """The arguments after ``vllm serve``; the model comes first."""

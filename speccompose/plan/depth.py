@@ -68,20 +68,26 @@ def depth_limits(
     lowest = block * minimum(faults, "depth_blocks") if pairing.draft is None else 0
     return DepthLimits(
         lowest=max(1, lowest),
-        highest=block - 1 if method == "dflash" else block,
+        highest=max(1, block - 1 if method == "dflash" else block),
         firm=seen,
         why=f"block_size {block}" if seen else f"block_size {block} (second hand)",
     )
 
 
 def starting_depth(method: MethodEntry, pairing: Pairing | None, family: Family) -> tuple[int, str]:
-    """Where the depth starts and whose figure that is: the pairing's before the method's."""
+    """Where the depth starts and whose figure that is.
+
+    A figure published for this board comes first, then the method's for this board, then one
+    published for the pair in general, then the method's own.
+    """
     if pairing is not None and family in pairing.depth_by_family:
         return pairing.depth_by_family[family], f"published for {family}"
-    if pairing is not None and pairing.depth is not None:
-        return pairing.depth, "published for the pair"
+    if pairing is not None and pairing.depth is not None and family in pairing.preferred_on:
+        return pairing.depth, f"published for {family}"
     if family in method.depth_by_family:
         return method.depth_by_family[family], f"where {method.id} starts on {family}"
+    if pairing is not None and pairing.depth is not None:
+        return pairing.depth, "published for the pair"
     return method.depth_default, f"where {method.id} starts"
 
 

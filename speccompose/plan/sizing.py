@@ -23,6 +23,9 @@ from speccompose.vocab.request import StackRequest
 
 MIB = 1024 * 1024
 
+_SHM_SHARE = 20
+"""Shared memory takes at most a twentieth: the rule allows a tenth, small boards need the rest."""
+
 _UBATCH_TOKENS = 512
 _LOGIT_BYTES = 4
 _NO_PREFIX_CACHE = "--no-enable-prefix-caching"
@@ -112,7 +115,7 @@ def measure(sizing: Sizing) -> Parts:
         draft_known=draft_known,
         runtime_mib=_runtime_mib(sizing, batched, sequences) + cache,
         prompt_cache_mib=cache,
-        shm_mib=min(sizing.engine.memory.shm_mib, sizing.device.memory_mib // 10),
+        shm_mib=min(sizing.engine.memory.shm_mib, sizing.device.memory_mib // _SHM_SHARE),
         sequences=sequences,
         batched_tokens=batched,
         cost=cost,

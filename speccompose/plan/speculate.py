@@ -6,8 +6,10 @@ user names is proposed exactly as named, or refused.
 
 import msgspec
 
+from speccompose.engines import ENGINES
 from speccompose.engines.faults import active_faults
-from speccompose.engines.user_flags import normalise_name
+from speccompose.engines.llama_cpp import is_about_speculation
+from speccompose.engines.user_flags import normalise_name, refuse_owned
 from speccompose.errors import SpeculationError
 from speccompose.plan.depth import (
     DepthLimits,
@@ -50,9 +52,13 @@ def propose_speculation(
 
     Raises:
         SpeculationError: status 7; a method, draft or depth that was asked for is not to be had.
+        UsageError: status 2; --set names a flag that a plan option owns.
     """
     ask = Ask(device=device, choice=choice, model=model, request=request, catalog=catalog)
+    refuse_owned(ask.engine, request.set_flags, ENGINES[ask.engine.id].owned_flags)
     if request.method == "none":
+        if _insists(ask):
+            raise _nothing_to_set(ask)
         return (_off("asked for"),)
     if request.method != "auto":
         return (_named_method(ask, request.method),)
@@ -62,9 +68,10 @@ def propose_speculation(
 
 
 def _automatic(ask: Ask) -> tuple[SpeculationPlan, ...]:
-    """Everything that could be taken, then none, unless a depth shows that none is not meant."""
+    """All that could be taken, then none, unless other options show that none is not meant."""
     candidates = automatic_candidates(ask)
-    if ask.request.concurrency >= OFF_FROM_CONCURRENCY and ask.request.depth is None:
+    insists = _insists(ask)
+    if ask.request.concurrency >= OFF_FROM_CONCURRENCY and not insists:
         return (_off(f"at concurrency {ask.request.concurrency} batches are full without it"),)
     proposals: list[SpeculationPlan] = []
     passed: list[Finding] = []
@@ -77,9 +84,9 @@ def _automatic(ask: Ask) -> tuple[SpeculationPlan, ...]:
             passed.append(_passed_over(candidate, error))
             continue
         proposals.append(_with_findings(plan, passed))
-    if ask.request.depth is not None:
+    if insists:
         if not proposals:
-            raise refused[0] if refused else _nothing_to_deepen(ask)
+            raise refused[0] if refused else _nothing_to_set(ask)
         return tuple(proposals)
     reason = "no way to speculate is known here" if not proposals else "nothing else fits"
     return (*proposals, _with_findings(_off(reason), passed))
@@ -212,10 +219,19 @@ def _with_findings(plan: SpeculationPlan, more: list[Finding]) -> SpeculationPla
     return msgspec.structs.replace(plan, findings=(*plan.findings, *more))
 
 
-def _nothing_to_deepen(ask: Ask) -> SpeculationError:
+def _insists(ask: Ask) -> bool:
+    """Whether an option makes sense with speculation only."""
+    return ask.request.depth is not None or any(
+        is_about_speculation(ask.engine, flag) for flag, _ in ask.request.set_flags
+    )
+
+
+def _nothing_to_set(ask: Ask) -> SpeculationError:
+    wanted = [f"--depth {ask.request.depth}"] if ask.request.depth is not None else []
+    wanted += [f"--set {flag}" for flag, _ in ask.request.set_flags]
     return SpeculationError(
-        f"--depth {ask.request.depth}: no way to speculate is known for {ask.checkpoint.repo}",
-        hint="leave --depth out, or name a method",
+        f"{' '.join(wanted)}: nothing speculates for {ask.checkpoint.repo} here",
+        hint="leave it out, or name a method",
         code="no_pairing",
         source=RULES,
     )
