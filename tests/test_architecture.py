@@ -28,6 +28,7 @@ BOTTOM_UP = [
     "pipeline",
     "proposals",
     "serving",
+    "acceptance",
     "cli",
     "__main__",
 ]

@@ -13,7 +13,7 @@ comes last, so half a model never looks whole.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from speccompose.device.errors import UNREACHABLE, DeviceError
 from speccompose.device.hub import Hub, Listing, RemoteFile
@@ -34,6 +34,9 @@ from speccompose.device.weights import (
 )
 
 SAY_EVERY_S = 3.0
+
+ONLY_GGUF = "model.gguf"
+"""The name that a plan uses for the one GGUF of a repo whose file name no source tells."""
 
 _SERVED_SUFFIXES = (".safetensors", ".json", ".txt", ".model", ".jinja", ".py", ".tiktoken")
 _SKIPPED_FOLDERS = ("original/", "onnx/", "metal/", ".git")
@@ -117,7 +120,17 @@ def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, 
         if not _is_there(folder / file.name, file):
             sources.hub.fetch(download.repo, listing.commit, file, folder / file.name, meter.heard)
         meter.end(file)
+    _link_only_gguf(folder, wanted)
     _mark(download, folder, listing.commit, wanted)
+
+
+def _link_only_gguf(folder: Path, files: List[RemoteFile]) -> None:
+    """A repo whose one GGUF the plan could not name is served under a neutral name."""
+    if len(files) != 1 or not files[0].name.endswith(".gguf"):
+        return
+    link = folder / ONLY_GGUF
+    if link.name != files[0].name and not link.exists():
+        link.symlink_to(files[0].name)
 
 
 def mark_bundled(download: Download, models: Path) -> None:
@@ -152,7 +165,7 @@ def served_files(download: Download, listing: Listing) -> List[RemoteFile]:
     else:
         found = [file for file in listing.files if _is_served(file.name)]
         weights = any(file.name.endswith(".safetensors") for file in found)
-        absent = [] if weights else ["*.safetensors"]
+        found, absent = (found, []) if weights else _only_gguf(listing)
     if absent:
         raise DeviceError(
             UNREACHABLE,
@@ -162,6 +175,14 @@ def served_files(download: Download, listing: Listing) -> List[RemoteFile]:
             code="weights_absent",
         )
     return found
+
+
+def _only_gguf(listing: Listing) -> Tuple[List[RemoteFile], List[str]]:
+    """The one GGUF of a repo without safetensors; several cannot be told apart from here."""
+    found = [file for file in listing.files if file.name.endswith(".gguf")]
+    if len(found) == 1:
+        return found, []
+    return [], ["*.safetensors", f"one *.gguf (it has {len(found)})"]
 
 
 def _is_served(name: str) -> bool:

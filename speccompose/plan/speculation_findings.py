@@ -77,7 +77,7 @@ def _unnamed_file(ask: Ask, candidate: Candidate) -> Iterator[Finding]:
     if ask.engine.id == "llama.cpp" and candidate.draft and pairing and not pairing.draft_file:
         yield warning(
             "draft_file_unknown",
-            f"the file inside {candidate.draft} is not known, model.gguf is assumed",
+            f"no source names the file inside {candidate.draft}: pull takes its only GGUF",
             hint="name it as draft_file in an overlay",
             source=pairing.source,
         )

@@ -8,7 +8,7 @@ from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub, Listing, RemoteFile
 from speccompose.device.lock import hold, hold_file
 from speccompose.device.plan_file import Download
-from speccompose.device.pull import Sources, pull_stack, pull_weights, served_files
+from speccompose.device.pull import ONLY_GGUF, Sources, pull_stack, pull_weights, served_files
 from speccompose.device.weights import missing_weights, read_marker
 from tests.docker.stacks import IMAGE, TARGET
 
@@ -83,6 +83,21 @@ def test_all_parts_of_a_split_gguf(board):
     hub = FakeHub([*parts, "q8/x-00001-of-00003.gguf"])
     pull(board, hub, download(parts[0]))
     assert hub.fetched == parts
+
+
+def test_the_only_gguf_of_a_repo_is_served_under_a_neutral_name(board):
+    hub = FakeHub(["dflash-x-Q8_0.gguf", "README.md"])
+    pull(board, hub, download())
+    link = board.roots.models / "org--repo" / ONLY_GGUF
+    assert hub.fetched == ["dflash-x-Q8_0.gguf"]
+    assert link.read_bytes() == DATA
+    assert not pull(board, hub, download())
+
+
+def test_two_ggufs_cannot_be_told_apart(board):
+    with pytest.raises(DeviceError) as caught:
+        pull(board, FakeHub(["a.gguf", "b.gguf"]), download())
+    assert "it has 2" in "".join(caught.value.details)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""Does speculation pay here, and what follows from it on this machine.
+
+Layer: pipeline, beside pipeline.py. The measuring and the verdict are device/; what follows
+(rules section 6) is here: a rejected stack is planned again without speculation and redeployed.
+"""
+
+import msgspec
+
+from speccompose.device.accept import Result
+from speccompose.device.arms import accept_stack
+from speccompose.device.transaction import DeployResult
+from speccompose.errors import ExitStatus, UsageError
+from speccompose.serving import Here, deploy_request, installed_document
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.board import BoardSource
+from speccompose.world.machine import read_machine
+from speccompose.world.onboard import as_our_errors, roots
+
+STATUS = {
+    "accepted": ExitStatus.DONE,
+    "marginal": ExitStatus.DONE,
+    "rejected": ExitStatus.HEALTH,
+    "inconclusive": ExitStatus.PAUSED,
+    "invalid": ExitStatus.PAUSED,
+}
+
+
+class Judged(Frozen, frozen=True, kw_only=True):
+    """The verdict, the exit status it means, and the stack that took over if one had to."""
+
+    result: Result
+    status: int
+    redeployed: DeployResult | None
+
+
+def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
+    """Measure an installed stack; switch speculation off where it does not pay.
+
+    Raises:
+        SpecComposeError: the stack is unknown, does not speculate, does not run, or cannot be
+            put back.
+    """
+    with as_our_errors():
+        result = accept_stack(
+            name, roots(here.settings), ports=here.ports, quick=quick, say=here.say
+        )
+    outcome = result.verdict.outcome
+    disabled = outcome == "rejected" or (strict and outcome == "marginal")
+    status = ExitStatus.HEALTH if disabled else STATUS[outcome]
+    # A synthetic acceptance proves nothing about real text, so nothing follows from it.
+    follows = disabled and not result.verdict.synthetic
+    redeployed = without_speculation(name, here) if follows else None
+    return Judged(result=result, status=int(status), redeployed=redeployed)
+
+
+def without_speculation(name: str, here: Here) -> DeployResult:
+    """Plan an installed stack again with speculation off, and deploy that.
+
+    Raises:
+        UsageError: its plan was made by another version and does not say what was asked for.
+    """
+    installed = installed_document(name, here.settings)
+    if installed is None or installed.request is None:
+        raise UsageError(
+            f"the plan of {name} does not say what was asked for",
+            hint=f"deploy it again with --method none --name {name}",
+            code="no_request_in_plan",
+        )
+    request = msgspec.structs.replace(
+        installed.request, method="none", draft=None, depth=None, name=name
+    )
+    return deploy_request(request, BoardSource(facts=read_machine()), here)

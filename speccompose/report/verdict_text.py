@@ -1,0 +1,50 @@
+"""A verdict as text: the outcome in words, the numbers behind it, what follows.
+
+Layer: report. Pure.
+"""
+
+from statistics import median
+
+from speccompose.device.accept import Result
+from speccompose.device.runs import Run
+from speccompose.device.transaction import DeployResult
+from speccompose.report.failure import wrapped
+
+MEANING = {
+    "accepted": "speculation pays here; it stays on",
+    "marginal": "speculation pays a little; it stays on, flagged",
+    "rejected": "speculation does not pay here",
+    "inconclusive": "the numbers do not decide; nothing was changed",
+    "invalid": "the measurement does not count; nothing was changed",
+}
+
+
+def verdict_text(stack: str, result: Result, redeployed: DeployResult | None) -> str:
+    """Outcome, medians of both arms side by side, reasons, consequence."""
+    verdict = result.verdict
+    mark = " (synthetic: proves nothing about real text)" if verdict.synthetic else ""
+    lines = [f"{stack}: {verdict.outcome}{mark}: {MEANING[verdict.outcome]}"]
+    lines += ["", *arms_lines(result.runs), ""]
+    for reason in verdict.reasons:
+        lines += wrapped(f"  - {reason}", indent="    ")
+    if redeployed is not None:
+        lines += ["", f"redeployed without speculation: {redeployed.endpoint}"]
+    return "\n".join(lines)
+
+
+def arms_lines(runs: tuple[Run, ...]) -> list[str]:
+    """Medians per arm and concurrency; tokens/s at the client."""
+    if not runs:
+        return ["  nothing was measured"]
+    lines = [f"  {'':<24}{'tokens/s':>10}{'TPOT ms':>10}{'TTFT ms':>10}{'accepted':>10}"]
+    keys = sorted({(run.concurrency, run.arm) for run in runs})
+    for concurrency, arm in keys:
+        group = [run for run in runs if (run.concurrency, run.arm) == (concurrency, arm)]
+        rate = median(run.output_tokens_s for run in group)
+        tpot = median(run.tpot_ms_p50 for run in group)
+        ttft = median(run.ttft_ms_p50 for run in group)
+        lengths = [run.mean_accepted_length for run in group if run.mean_accepted_length]
+        accepted = f"{median(lengths):.2f}" if lengths else "-"
+        label = f"{concurrency} at once, {arm}"
+        lines.append(f"  {label:<24}{rate:>10.1f}{tpot:>10.2f}{ttft:>10.1f}{accepted:>10}")
+    return lines
