@@ -35,10 +35,12 @@ class Script:
     the mean. ``noise``: relative standard deviation of the speed, drawn anew every ``wave``
     requests, so that a whole run is fast or slow. ``usage``: continuous, final or none.
     ``differing``: how many of the greedy answers, in turns, differ from what another server with
-    the same script says. Faults: ``fail_from``: the status 500 from so many streams at once;
-    ``break_after``: tokens after which the connection ends (``stall``: falls silent) in every
-    stream from request number ``from_request`` on; ``reset_counters_at``: tokens after which the
-    counters begin anew; ``die_at_request``: the server goes away for good.
+    the same script says; ``unsteady``: how many differ when they are asked again.
+
+    Faults: ``fail_from``: the status 500 from so many streams at once; ``break_after``: tokens
+    after which the connection ends (``stall``: falls silent) in every stream from request number
+    ``from_request`` on; ``reset_counters_at``: tokens after which the counters begin anew;
+    ``die_at_request``: the server goes away for good.
     """
 
     engine: str = LLAMA_CPP
@@ -59,6 +61,7 @@ class Script:
     loading_s: float = 0.0
     api_key: str | None = None
     differing: float = 0.0
+    unsteady: float = 0.0
     answer_salt: int = 0
     repeats_one_token: bool = False
     short_by: int = 0
@@ -100,6 +103,11 @@ class State:
     def end(self) -> None:
         with self.lock:
             self.active -= 1
+
+    def is_repeated(self, prompt: str) -> bool:
+        """Whether the prompt has come before."""
+        with self.lock:
+            return sum(prompt_of(body) == prompt for body in self.bodies) > 1
 
     def step(self, limit: int) -> tuple[int, float]:
         """Tokens of the next step, and how many seconds it takes."""
@@ -229,7 +237,7 @@ class Answer:
 
     def steps(self):
         """Yield (tokens so far, words) at the scripted speed."""
-        words = answer_words(self.script, self.prompt, self.body, self.wanted)
+        words = answer_words(self.state, self.prompt, self.body, self.wanted)
         due = time.perf_counter() + self.script.first_token_s
         done = 0
         while done < self.wanted:
@@ -326,13 +334,17 @@ def prompt_of(body: dict) -> str:
     return body["prompt"]
 
 
-def answer_words(script: Script, prompt: str, body: dict, count: int) -> list[str]:
+def answer_words(state: State, prompt: str, body: dict, count: int) -> list[str]:
     """The same words for the same prompt, unless this server is scripted to differ."""
+    script = state.script
     if script.repeats_one_token:
         return ["river"] * count
     key = zlib.crc32(prompt.encode())
-    if script.differing and body.get("temperature") == 0 and (key % 1000) / 1000 < script.differing:
+    turn = (key % 1000) / 1000
+    if body.get("temperature") == 0 and turn < script.differing:
         key += 1 + script.answer_salt
+    if body.get("temperature") == 0 and turn < script.unsteady and state.is_repeated(prompt):
+        key += 2
     rng, words = random.Random(key), WORDS.split()
     return [rng.choice(words) for _ in range(count)]
 

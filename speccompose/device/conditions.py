@@ -16,6 +16,10 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 _POWER_MODE = "var/lib/nvpmodel/status"
 _CPU_LIMITS = ("scaling_min_freq", "scaling_max_freq", "scaling_governor")
+_EVENTS = (
+    ("class/hwmon", "hwmon*/oc*_event_cnt"),  # over-current, Jetson
+    ("devices/system/cpu", "cpu*/thermal_throttle/package_throttle_count"),  # heat, x86
+)
 _THROTTLING = "throttle-alert"
 _HARMLESS_EVENTS = ("oc3_event_cnt",)
 
@@ -85,16 +89,12 @@ def _clocks(folder: Path) -> Tuple[Tuple[str, str], ...]:
 
 
 def _events(sys: Path) -> Tuple[Tuple[str, int], ...]:
-    """Counters of over-current (Jetson) and thermal (x86) throttling."""
-    paths = [
-        *sys.glob("class/hwmon/hwmon*/oc*_event_cnt"),
-        *sys.glob("devices/system/cpu/cpu*/thermal_throttle/package_throttle_count"),
-    ]
     found = []
-    for path in sorted(paths):
-        value = _text(path)
-        if value is not None and value.isdigit():
-            found.append((f"{path.parent.parent.name}/{path.name}", int(value)))
+    for place, pattern in _EVENTS:
+        for path in sorted((sys / place).glob(pattern)):
+            value = _text(path)
+            if value is not None and value.isdigit():
+                found.append((path.relative_to(sys / place).as_posix(), int(value)))
     return tuple(found)
 
 

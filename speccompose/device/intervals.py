@@ -69,17 +69,18 @@ def ratio_of(other: Spread, base: Spread, *, low_tail: float, high_tail: float) 
 def t_quantile(tail: float, freedom: float) -> float:
     """The t that is exceeded with probability ``tail`` (below one half).
 
-    Newton's method from the normal quantile, which lies below it: the survival function is
-    convex there, so every step stays below and the iteration cannot run away.
+    Newton's method on logarithms, where the tail is nearly a straight line. It is concave there:
+    whatever the first step does, all others come from the same side and cannot run away.
     """
     value = -NormalDist().inv_cdf(tail)
     scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
     scale /= math.sqrt(freedom * math.pi)
-    for _ in range(200):
+    for _ in range(100):
         density = scale * (1.0 + value * value / freedom) ** (-(freedom + 1) / 2)
-        step = (t_exceeded(value, freedom) - tail) / density
-        value += step
-        if abs(step) <= 1e-12 * value:
+        exceeded = t_exceeded(value, freedom)
+        step = math.log(exceeded / tail) * exceeded / (density * value)
+        value *= math.exp(step)
+        if abs(step) <= 1e-12:
             break
     return value
 

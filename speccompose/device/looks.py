@@ -4,7 +4,8 @@ Layer: device (standard library, Python 3.8). Pure. Whoever looks again after ev
 stops when the interval is right is wrong far more often than 5 in 100. So there are few looks
 (3, 5, 8 and 12 repeats), and the error that a 95 % interval may have is divided among them: by
 the union bound all intervals of one measurement hold together with at least that confidence, no
-matter after which look somebody stops. Later looks get more of it, because they cost more.
+matter after which look somebody stops. Later looks get more of it (by the square of their
+repeats), because there the close cases are decided.
 """
 
 from __future__ import annotations
@@ -42,5 +43,6 @@ def look_points(min_repeats: int, max_repeats: int) -> Tuple[int, ...]:
 def tails_at(repeats: int, points: Tuple[int, ...]) -> Tails:
     """Error of the interval after so many repeats; between two looks it is the earlier one's."""
     point = max((point for point in points if point <= repeats), default=points[0])
-    share = (1.0 - CONFIDENCE) / 2.0 * point / sum(points)
+    weight = point**2 / sum(each**2 for each in points)
+    share = (1.0 - CONFIDENCE) / 2.0 * weight
     return Tails(passing=share, failing=share / _WAYS_TO_FAIL)

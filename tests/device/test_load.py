@@ -1,0 +1,145 @@
+"""The closed loop: how many at once, what is counted, what ends it."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from speccompose.device.answer_reader import Ask, Sample
+from speccompose.device.load import Load, percentile, run_load
+from speccompose.device.stream import endpoint_of
+from tests.stub_server import Script, StubServer
+
+
+def near(rate):
+    """A busy machine makes everything slower than scripted, nothing makes it faster."""
+    return pytest.approx(0.87 * rate, rel=0.18)
+
+
+def load(script, *, concurrency, count, tokens=16, stall_s=5.0):
+    prompts = [f"prompt {number}" for number in range(count)]
+    with StubServer(script) as stub:
+        endpoint = endpoint_of(stub.url, script.model)
+        done = run_load(
+            endpoint, prompts, concurrency=concurrency, ask=Ask(tokens, stall_s=stall_s)
+        )
+        return done, stub.state
+
+
+def test_one_client_measures_the_scripted_speed():
+    done, _ = load(Script(rates={1: 400.0}), concurrency=1, count=4, tokens=32)
+    assert done.errors == ()
+    assert done.output_tokens_s == near(400.0)
+    assert done.tpot_ms(0.5) == pytest.approx(2.7, rel=0.12)
+    assert done.tokens == 128
+
+
+def test_eight_clients_are_eight_streams_at_once():
+    done, state = load(Script(rates={1: 200.0, 8: 800.0}), concurrency=8, count=24)
+    assert done.errors == ()
+    assert done.output_tokens_s == near(800.0)
+    assert done.tpot_ms(0.5) == pytest.approx(10.8, rel=0.15)
+    assert len(done.samples) == 24
+    assert state.active == 0
+
+
+def test_every_prompt_is_sent_once_and_samples_stand_in_their_order():
+    done, state = load(Script(rates={1: 4000.0, 8: 9000.0}), concurrency=4, count=10)
+    sent = [body["messages"][0]["content"] for body in state.bodies]
+    assert sorted(sent) == sorted(f"prompt {number}" for number in range(10))
+    again, _ = load(Script(rates={1: 4000.0}), concurrency=1, count=10)
+    assert [s.text for s in done.samples] == [s.text for s in again.samples]
+
+
+def test_bursts_change_neither_speed_nor_time_per_token():
+    script = Script(rates={1: 400.0}, depth=3, accepted_length=2.5, one_chunk_per_step=True)
+    done, _ = load(script, concurrency=1, count=4, tokens=40)
+    assert done.output_tokens_s == near(400.0)
+    assert done.tpot_ms(0.5) == pytest.approx(2.7, rel=0.15)
+    assert done.gap_ms(0.5) > 1.5 * done.tpot_ms(0.5)
+
+
+def test_the_window_ends_when_the_first_client_is_idle():
+    """The slow client's tail is no time in which the fast one could have worked."""
+    fast = Sample(0.0, ((1.0, 10.0), (2.0, 10.0)), 2.0, 20)
+    slow = Sample(0.0, ((1.0, 5.0), (9.0, 15.0)), 9.0, 20)
+    done = Load(2, 2.0, 25.0, (fast, slow))
+    assert done.output_tokens_s == 12.5
+    real, _ = load(Script(rates={1: 100.0, 2: 200.0}), concurrency=2, count=3, tokens=20)
+    total = sum(sample.tokens for sample in real.samples)
+    assert real.tokens < total
+    assert real.output_tokens_s == near(200.0)
+
+
+@pytest.mark.parametrize(
+    ("script", "wanted"),
+    [
+        (Script(fail_from=5), "status 500"),
+        (Script(rates={8: 2000.0}, break_after=6, from_request=9), "connection lost"),
+        (Script(rates={8: 2000.0}, break_after=6, from_request=9, stall=True), "stalled"),
+        (Script(rates={8: 2000.0}, die_at_request=12), "connection lost"),
+    ],
+)
+def test_errors_are_counted_and_end_the_run(script, wanted):
+    done, _ = load(script, concurrency=8, count=400, stall_s=0.3)
+    assert any(wanted in error and "of" in error for error in done.errors)
+    assert len(done.samples) < 60
+    assert len(done.good) + sum(s.error is not None for s in done.samples) == len(done.samples)
+
+
+def test_no_prompts_no_result():
+    done, _ = load(Script(), concurrency=4, count=0)
+    assert (done.output_tokens_s, done.errors, done.tpot_ms(0.5)) == (0.0, (), None)
+
+
+def test_an_interrupt_ends_at_once():
+    """Ctrl-C while every client waits for a server that says nothing."""
+    script = Script(rates={1: 50.0}, break_after=2, stall=True)
+    with StubServer(script) as stub:
+        timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            run_load(
+                endpoint_of(stub.url, script.model),
+                ["a"] * 9,
+                concurrency=4,
+                ask=Ask(16, stall_s=30),
+            )
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "wanted"),
+    [([], 0.5, None), ([3.0], 0.99, 3.0), ([1, 2, 3, 4], 0.5, 2.5), ([4, 1, 3, 2], 1.0, 4)],
+)
+def test_percentile(values, share, wanted):
+    assert percentile(values, share) == wanted
+
+
+@pytest.mark.bench
+def test_sixty_four_streams_on_one_core():
+    """64 streams, 2,000 tokens/s in total: under half a core, and under 1 ms per request."""
+    import json
+    import subprocess
+    import sys
+
+    script = json.dumps({"rates": {"64": 2000.0}})
+    server = subprocess.Popen(
+        [sys.executable, "tests/stub_server.py", "--script", script],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        endpoint = endpoint_of(server.stdout.readline().strip(), "stub-model")
+        busy, began = time.process_time(), time.perf_counter()
+        done = run_load(endpoint, ["x"] * 256, concurrency=64, ask=Ask(60))
+        share = (time.process_time() - busy) / (time.perf_counter() - began)
+    finally:
+        server.kill()
+        server.wait()
+    assert done.errors == ()
+    assert done.output_tokens_s == pytest.approx(2000.0, rel=0.05)
+    assert share < 0.5
