@@ -37,6 +37,7 @@ format: $(VENV)/.ready ## format and sort the code
 	@$(RUN) ruff format .
 
 deploy: $(VENV)/.ready ## deploy MODEL=... to this board (further plan options in ARGS)
+	@test -z "$(FLEET)" || { echo "error: fleets are not built yet (FLEET=$(FLEET))"; echo "  hint: deploy board by board with MODEL=..."; exit 2; }
 	@test -n "$(MODEL)" || { echo "error: MODEL is missing"; echo "  hint: make deploy MODEL=qwen3-8b"; exit 2; }
 	@$(RUN) speccompose deploy --model "$(MODEL)" $(ARGS)
 

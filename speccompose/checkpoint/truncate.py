@@ -6,7 +6,7 @@ guesses badly, which is what makes a real 'rejected' on a CPU.
 
 from pathlib import Path
 
-from speccompose.errors import DataError
+from speccompose.errors import DataError, UsageError
 
 
 def truncate_gguf(source: Path, target: Path, layers: int) -> None:
@@ -14,9 +14,17 @@ def truncate_gguf(source: Path, target: Path, layers: int) -> None:
 
     Raises:
         DataError: the source is no GGUF, or has fewer layers.
+        UsageError: the extra `inspect` is not installed.
     """
     # Imported where used: gguf pulls in numpy, and only the demo needs it.
-    from gguf import GGUFReader, GGUFValueType, GGUFWriter
+    try:
+        from gguf import GGUFReader, GGUFValueType, GGUFWriter
+    except ImportError:
+        raise UsageError(
+            "making a shortened draft needs the gguf package",
+            hint="pip install 'speccompose[inspect]'",
+            code="extra_missing",
+        ) from None
 
     try:
         reader = GGUFReader(source)
