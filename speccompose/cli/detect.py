@@ -10,12 +10,12 @@ import click
 from speccompose import pipeline
 from speccompose.catalog.facts_file import write_facts
 from speccompose.cli import session
+from speccompose.cli.options import board_source
 from speccompose.cli.output import echo, echo_json
 from speccompose.errors import ExitStatus, SpecComposeError, UsageError
 from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.export import refusal_document
 from speccompose.report.device_text import detect_document, device_text
-from speccompose.vocab.board import BoardSource
 
 
 @click.command()
@@ -28,14 +28,12 @@ def detect(
     root: str | None, facts: str | None, assume_l4t: str | None, save: str | None, as_json: bool
 ) -> int:
     """Read this machine (or a root folder, or a facts file) and name the board."""
-    if root and facts:
-        raise UsageError("--root and --facts exclude each other", code="two_boards")
-    catalog = session.catalog(session.settings())
-    found = session.facts(root, facts)
-    if save is not None:
-        save_facts(write_facts(found), Path(save))
     try:
-        device = pipeline.identify_board(BoardSource(facts=found, assume_l4t=assume_l4t), catalog)
+        catalog = session.catalog(session.settings())
+        board = board_source({"root": root, "facts": facts, "assume_l4t": assume_l4t})
+        if save is not None and board.facts is not None:
+            save_facts(write_facts(board.facts), Path(save))
+        device = pipeline.identify_board(board, catalog)
     except SpecComposeError as error:
         if as_json:
             known = error.device if isinstance(error, RefusedBoardError) else None

@@ -74,7 +74,11 @@ def board_source(values: Mapping[str, Any]) -> BoardSource:
     """
     named = [f"--{key}" for key in ("device", "root", "facts") if values.get(key)]
     if len(named) > 1:
-        raise UsageError(f"{' and '.join(named)} exclude each other", code="two_boards")
+        raise UsageError(
+            f"{' and '.join(named)} exclude each other",
+            hint="name one board; without any of them this machine is read",
+            code="two_boards",
+        )
     if values.get("l4t") and not values.get("device"):
         raise UsageError(
             "--l4t goes with --device only",
@@ -109,7 +113,9 @@ def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest
     try:
         return msgspec.convert(fields, StackRequest)
     except msgspec.ValidationError as error:
-        raise UsageError(f"bad option: {error}", code="bad_option") from None
+        raise UsageError(
+            f"bad option: {error}", hint="speccompose plan --help", code="bad_option"
+        ) from None
 
 
 def parse_set(item: str) -> tuple[str, str]:
@@ -121,5 +127,9 @@ def parse_set(item: str) -> tuple[str, str]:
     flag, _, value = item.partition("=")
     flag = "--" + flag.strip().lstrip("-")
     if flag == "--" or any(char.isspace() for char in flag):
-        raise UsageError(f"--set {item}: wanted FLAG=VALUE", code="bad_set")
+        raise UsageError(
+            f"--set {item}: wanted FLAG=VALUE",
+            hint="for example --set swap-space=8; quote a value with spaces",
+            code="bad_set",
+        )
     return flag, value

@@ -10,14 +10,16 @@ import click
 
 from speccompose import pipeline, proposals
 from speccompose.cli import session
+from speccompose.cli.attempt import Attempt
 from speccompose.cli.options import board_options, board_source, stack_options, stack_request
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus, MemoryFitError, SpecComposeError
+from speccompose.errors import ExitStatus, MemoryFitError, UsageError
 from speccompose.plan.export import plan_document
 from speccompose.report.failure import failure_text
 from speccompose.report.fits_text import fits_text
 from speccompose.report.plan_text import plan_text
-from speccompose.vocab.plan import StackPlan
+from speccompose.vocab.board import BoardSource
+from speccompose.vocab.catalog import Catalog
 from speccompose.world.stack_folder import write_stack
 
 
@@ -29,31 +31,50 @@ from speccompose.world.stack_folder import write_stack
 @click.option("--suggest", is_flag=True, help="when it does not fit: nearest plans that do")
 def plan(as_json: bool, explain: bool, suggest: bool, **values: Any) -> int:
     """Decide image, speculation and memory for a board; touch nothing."""
-    settings = session.settings()
-    catalog = session.catalog(settings)
-    board = board_source(values)
-    if not values["model"]:
-        device = pipeline.identify_board(board, catalog)
-        echo(fits_text(device, proposals.what_fits(board, catalog)))
-        echo("\nname one with --model", err=True)
-        return int(ExitStatus.USAGE)
-    request = stack_request(values, settings)
-    try:
-        planned = pipeline.plan_stack(request, board, catalog)
-    except SpecComposeError as error:
-        if as_json:
-            echo_json(pipeline.explain_refusal(error, request, board, catalog))
-        if suggest and isinstance(error, MemoryFitError):
+    with Attempt(as_json) as attempt:
+        settings = session.settings()
+        catalog = attempt.catalog = session.catalog(settings)
+        board = attempt.board = board_source(values)
+        if not values["model"]:
+            return offer_models(board, catalog, as_json=as_json)
+        request = attempt.request = stack_request(values, settings)
+        try:
+            planned = pipeline.plan_stack(request, board, catalog)
+        except MemoryFitError as error:
+            if not suggest:
+                raise
+            nearest = proposals.suggest(request, board, catalog)
+            if as_json:
+                echo_json(attempt.refusal(error))
             echo(failure_text(error), err=True)
-            echo(fits_text(None, proposals.suggest(request, board, catalog)), err=True)
+            echo(fits_text(None, nearest), err=True)
             return int(error.status)
-        raise
     document = plan_document(planned, catalog)
     if as_json:
         echo_json(document)
     else:
         echo(plan_text(document, explain=explain))
     return int(ExitStatus.DONE)
+
+
+def offer_models(board: BoardSource, catalog: Catalog, *, as_json: bool) -> int:
+    """Without --model: what fits this board, and exit status 2.
+
+    Raises:
+        UsageError: with ``as_json``, so that scripts get the contract's object.
+    """
+    device = pipeline.identify_board(board, catalog)
+    rows = proposals.what_fits(board, catalog)
+    if as_json:
+        raise UsageError(
+            "--model is missing",
+            [f"fits: {row.label}" for row in rows if row.fits],
+            hint="name one with --model",
+            code="no_model",
+        )
+    echo(fits_text(device, rows))
+    echo("\nname one with --model", err=True)
+    return int(ExitStatus.USAGE)
 
 
 @click.command()
@@ -63,17 +84,13 @@ def plan(as_json: bool, explain: bool, suggest: bool, **values: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="the plan as JSON")
 def render(output: str, as_json: bool, **values: Any) -> int:
     """Write the planned stack to a folder: Compose file, unit, plan, checks."""
-    settings = session.settings()
-    catalog = session.catalog(settings)
-    board = board_source(values)
-    request = stack_request(require_model(values), settings)
-    try:
-        planned: StackPlan = pipeline.plan_stack(request, board, catalog)
-    except SpecComposeError as error:
-        if as_json:
-            echo_json(pipeline.explain_refusal(error, request, board, catalog))
-        raise
-    write_stack(pipeline.render_plan(planned, catalog), Path(output))
+    with Attempt(as_json) as attempt:
+        settings = session.settings()
+        catalog = attempt.catalog = session.catalog(settings)
+        board = attempt.board = board_source(values)
+        request = attempt.request = stack_request(require_model(values), settings)
+        planned = pipeline.plan_stack(request, board, catalog)
+        write_stack(pipeline.render_plan(planned, catalog), Path(output))
     document = plan_document(planned, catalog)
     if as_json:
         echo_json(document)

@@ -15,6 +15,7 @@ from speccompose.cli.options import stack_options, stack_request
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.progress import ProgressLine
 from speccompose.device import operate, transaction
+from speccompose.device.interrupts import signals_interrupt
 from speccompose.device.ports import real_ports
 from speccompose.errors import ExitStatus
 from speccompose.plan.export import plan_document
@@ -28,9 +29,12 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="the result as JS
 
 @contextmanager
 def this_machine() -> Iterator[serving.Here]:
-    """Settings, catalog and ports of this machine, with progress on standard error."""
+    """Settings, catalog and ports of this machine, with progress on standard error.
+
+    A lost session (SIGHUP) and a stopping service (SIGTERM) end a verb as Ctrl-C does: undone.
+    """
     settings = session.settings()
-    with ProgressLine() as say:
+    with ProgressLine() as say, signals_interrupt():
         yield serving.Here(
             settings=settings, catalog=session.catalog(settings), ports=real_ports(), say=say
         )

@@ -3,6 +3,7 @@
 Layer: report. Pure.
 """
 
+from collections.abc import Sequence
 from statistics import median
 
 from speccompose.device.accept import Result
@@ -40,11 +41,18 @@ def arms_lines(runs: tuple[Run, ...]) -> list[str]:
     keys = sorted({(run.concurrency, run.arm) for run in runs})
     for concurrency, arm in keys:
         group = [run for run in runs if (run.concurrency, run.arm) == (concurrency, arm)]
-        rate = median(run.output_tokens_s for run in group)
-        tpot = median(run.tpot_ms_p50 for run in group)
-        ttft = median(run.ttft_ms_p50 for run in group)
-        lengths = [run.mean_accepted_length for run in group if run.mean_accepted_length]
-        accepted = f"{median(lengths):.2f}" if lengths else "-"
+        cells = [
+            median_text([run.output_tokens_s for run in group], digits=1),
+            median_text([run.tpot_ms_p50 for run in group], digits=2),
+            median_text([run.ttft_ms_p50 for run in group], digits=1),
+            median_text([run.mean_accepted_length for run in group], digits=2),
+        ]
         label = f"{concurrency} at once, {arm}"
-        lines.append(f"  {label:<24}{rate:>10.1f}{tpot:>10.2f}{ttft:>10.1f}{accepted:>10}")
+        lines.append(f"  {label:<24}" + "".join(f"{cell:>10}" for cell in cells))
     return lines
+
+
+def median_text(values: Sequence[float | None], *, digits: int) -> str:
+    """The median of what was measured; '-' when nothing was."""
+    measured = [value for value in values if value is not None]
+    return f"{median(measured):.{digits}f}" if measured else "-"
