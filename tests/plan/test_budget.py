@@ -191,6 +191,15 @@ def test_kv_oversubscribed_counts_requests(catalog):
     assert full * each <= memory.kv_cache_mib * 1024 * 1024
 
 
+def test_kv_is_what_the_load_needs_not_all_that_is_left(catalog):
+    """On one shared pool the rest belongs to the host (rules section 4)."""
+    one = case(catalog, THOR, "nvidia/Qwen3-8B-NVFP4", method="none")
+    alone = one.fit()
+    four = one.but(concurrency=4).fit()
+    assert alone.kv_cache_mib < 1.05 * 8192 * alone.kv_bytes_per_token / 1024 / 1024
+    assert 3.9 * alone.kv_cache_mib < four.kv_cache_mib < 4.1 * alone.kv_cache_mib
+
+
 def test_missing_geometry_is_bounded_and_said(catalog):
     one = case(catalog, THOR, "nvidia/Qwen3-8B-NVFP4", method="none").with_model(geometry=None)
     memory = one.fit()
