@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from speccompose.cli.app import app
-from speccompose.errors import ExitStatus, SpecComposeError
+from speccompose.errors import ExitStatus, SpecComposeError, UsageError
 from speccompose.report.failure import failure_text
 
 
@@ -44,7 +44,5 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _usage_text(error: click.UsageError) -> str:
-    lines = [f"error: {error.format_message()}"]
-    if error.ctx is not None:
-        lines.append(f"  hint: {error.ctx.command_path} --help")
-    return "\n".join(lines)
+    hint = f"{error.ctx.command_path} --help" if error.ctx is not None else None
+    return failure_text(UsageError(error.format_message(), hint=hint))

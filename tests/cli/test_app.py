@@ -1,0 +1,65 @@
+"""Every verb has help that fits 80 columns; a verb is imported only when it is called."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from speccompose.cli.app import VERBS, app
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+GROUPS = {"catalog": ("list", "show", "schema", "check")}
+PAGES = [
+    (),
+    *((verb,) for verb in VERBS),
+    *((group, verb) for group, verbs in GROUPS.items() for verb in verbs),
+]
+
+
+@pytest.mark.parametrize("words", PAGES, ids=" ".join)
+def test_help_fits_80_columns(cli, words):
+    shown = cli(*words, "--help")
+    assert shown.status == 0
+    assert shown.out.startswith("Usage: speccompose")
+    assert [line for line in shown.out.splitlines() if len(line) > 80] == []
+    assert shown.err == ""
+
+
+def test_verbs_are_listed_in_the_order_of_the_job(cli):
+    text = cli("--help").out
+    places = [text.index(f"\n  {verb} ") for verb in VERBS]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_short_text_and_command_are_there(verb):
+    command = app.get_command(click.Context(app), verb)
+    assert isinstance(command, click.Command)
+    assert command.help
+    assert VERBS[verb][1]
+
+
+def test_unknown_verb(cli):
+    answer = cli("dance")
+    assert answer.status == 2
+    assert answer.err.startswith("error: No such command 'dance'")
+    assert "hint: speccompose --help" in answer.err
+
+
+def test_version(cli):
+    assert cli("--version").out.startswith("speccompose, version ")
+
+
+def test_planning_imports_no_verb_that_it_does_not_need():
+    code = (
+        "import sys\n"
+        "from speccompose.cli.edge import run\n"
+        "run(['plan', '--help'])\n"
+        "heavy = {'jinja2', 'jsonschema', 'docker', 'gguf', 'numpy', 'rich'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "assert 'speccompose.cli.serve' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,33 @@
+"""Progress on a pipe: each new step once, repeats not at every tick."""
+
+import io
+from contextlib import redirect_stderr
+
+from speccompose.cli.progress import WIDTH, ProgressLine
+from speccompose.device.ports import Progress
+
+
+def test_a_plain_log_gets_new_steps_and_no_flood(capsys):
+    with ProgressLine() as say:
+        say(Progress("image", "bringing x"))
+        for second in range(5):
+            say(Progress("image", f"{second} of 9 MB", float(second)))
+        say(Progress("start", "starting y", 3.2))
+    assert capsys.readouterr().err == "image: bringing x\nstart: starting y (3 s)\n"
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_one_moving_line_per_step():
+    screen = Screen()
+    with redirect_stderr(screen), ProgressLine() as say:
+        say(Progress("image", "1 of 9 MB", 1.0))
+        say(Progress("image", "2 of 9 MB" + "x" * 100, 2.0))
+        say(Progress("start", "starting"))
+    lines = screen.getvalue().split("\n")
+    assert len(lines) == 3
+    assert lines[0].count("\r") == 2
+    assert all(len(part) <= WIDTH for line in lines for part in line.split("\r"))

@@ -1,0 +1,170 @@
+"""The verbs that act, on a machine without docker or without a network: told before any change."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from tests.cli.harness import THOR, assert_refusal_shape
+
+SMALL = ("--model", "smollm2-135m")
+ON_A_STACK = [
+    ("pull",),
+    ("verify",),
+    ("status",),
+    ("logs",),
+    ("stop",),
+    ("remove",),
+    ("rollback",),
+    ("accept", "--yes"),
+    ("deploy",),
+]
+NO_DOCKER = [*ON_A_STACK[:6], ("deploy",)]
+"""rollback and accept have other reasons to refuse this stack first."""
+
+
+@pytest.fixture
+def installed(cli) -> str:
+    """A stack that was deployed once; its container is gone."""
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "stack")
+    folder = cli.here / "stack"
+    digest = json.loads((folder / "plan.json").read_text())["digest"].removeprefix("sha256:")
+    home = cli.here / "state" / "stacks" / "qwen3-8b"
+    (home / "releases").mkdir(parents=True)
+    folder.rename(home / "releases" / digest)
+    (home / "current").symlink_to(f"releases/{digest}")
+    return "qwen3-8b"
+
+
+@pytest.mark.parametrize("words", ON_A_STACK, ids=" ".join)
+def test_an_unknown_stack(cli, words):
+    answer = cli(words[0], "nothing", *words[1:])
+    assert answer.status == 2
+    assert answer.out == ""
+    assert_refusal_shape(answer.err)
+    assert "no stack called nothing" in answer.err
+    assert cli.written() == []
+
+
+@pytest.mark.parametrize("words", NO_DOCKER, ids=" ".join)
+def test_without_docker(cli, installed, words):
+    before = cli.written()
+    answer = cli(words[0], installed, *words[1:], PATH=cli.programs("uname"))
+    assert answer.status == 15
+    assert_refusal_shape(answer.err)
+    assert "docker is not installed" in answer.err
+    assert "\n  hint: " in answer.err
+    assert [path for path in cli.written() if not path.endswith(".lock")] == before
+
+
+def test_deploy_without_docker(cli):
+    answer = cli("deploy", *SMALL, PATH=cli.programs("uname"))
+    assert answer.status == 15
+    assert_refusal_shape(answer.err)
+    assert not (cli.here / "state" / "stacks").exists()
+
+
+def test_dry_run_without_docker_tells_it_as_a_finding(cli):
+    answer = cli("deploy", *SMALL, "--dry-run", PATH=cli.programs("uname"))
+    assert answer.status == 0
+    assert "no_docker" in answer.out
+    assert "+services:" in answer.out.replace(" ", "")
+    assert cli.written() == []
+
+
+def test_dry_run_as_json_is_the_plan(cli):
+    answer = cli("deploy", *SMALL, "--dry-run", "--json", PATH=cli.programs("uname"))
+    assert answer.json["name"] == "smollm2-135m"
+    assert answer.json["digest"].startswith("sha256:")
+
+
+def test_status_without_stacks(cli):
+    assert "no stack is installed" in cli("status", PATH=cli.programs("uname")).out
+    assert cli("status", "--json").json == {"stacks": []}
+
+
+@pytest.mark.parametrize("argv", [(), ("x", *SMALL)], ids=["neither", "both"])
+def test_deploy_needs_either_a_model_or_a_stack(cli, argv):
+    answer = cli("deploy", *argv)
+    assert answer.status == 2
+    assert "either --model or STACK" in answer.err
+    assert_refusal_shape(answer.err)
+
+
+@pytest.mark.parametrize("more", [("--context", "512"), ("--dry-run",), ("--replan",)])
+def test_plan_options_beside_a_stack_are_not_dropped(cli, installed, more):
+    answer = cli("deploy", installed, *more)
+    assert answer.status == 2
+    assert more[0] in answer.err
+
+
+def test_a_folder_that_is_no_stack(cli):
+    answer = cli("deploy", "./nowhere")
+    assert answer.status == 2
+    assert "plan.json" in answer.err
+    assert_refusal_shape(answer.err)
+
+
+def test_a_changed_folder_is_19(cli):
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "stack")
+    (cli.here / "stack" / "compose.yaml").write_text("changed")
+    answer = cli("pull", "./stack")
+    assert answer.status == 19
+    assert_refusal_shape(answer.err)
+
+
+DOCKER = """#!/bin/sh
+case "$1" in
+info) echo '{"ServerVersion": "27.5.1", "Runtimes": {"runc": {}, "nvidia": {}},
+  "DockerRootDir": "/", "Driver": "overlay2", "Architecture": "%s", "KernelVersion": "6.1"}';;
+image) echo '[{"Id": "sha256:1", "Architecture": "%s"}]';;
+compose) echo 2.40.0;;
+esac
+"""
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_hub_out_of_reach_is_18(cli):
+    """The weights are missing and nobody listens where the hub should be."""
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "stack")
+    machine = os.uname().machine
+    docker = cli.here.parent / "bin" / "docker"
+    path = cli.programs("uname")
+    docker.write_text(DOCKER % (machine, machine))
+    docker.chmod(0o755)
+    hub = f"http://127.0.0.1:{closed_port()}"
+    answer = cli("pull", "./stack", PATH=path, SPECCOMPOSE_HUB=hub)
+    assert answer.status == 18, answer.err
+    shown = answer.err[answer.err.index("error: ") :]
+    assert_refusal_shape(shown)
+    assert hub in shown
+
+
+def test_an_unreadable_token_file_is_usage(cli):
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "stack")
+    answer = cli("pull", "./stack", SPECCOMPOSE_HUB_TOKEN_FILE="/nowhere/token")
+    assert answer.status == 2
+    assert_refusal_shape(answer.err)
+
+
+def test_a_locked_stack_is_12(cli, installed):
+    from speccompose.device.lock import hold
+    from speccompose.device.paths import Roots, StackPaths
+
+    paths = StackPaths(installed, Roots(cli.here / "state", cli.here / "secrets"))
+    with hold(paths, "deploy"):
+        answer = cli("stop", installed, PATH=cli.programs("uname"))
+    assert answer.status == 12
+    assert_refusal_shape(answer.err)
+
+
+def test_rollback_without_a_release_before(cli, installed):
+    answer = cli("rollback", installed)
+    assert answer.status == 2
+    assert_refusal_shape(answer.err)
