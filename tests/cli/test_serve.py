@@ -2,10 +2,14 @@
 
 import json
 import os
-import socket
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from speccompose.device.lock import hold
+from speccompose.device.paths import Roots, StackPaths
 from tests.cli.harness import THOR, assert_refusal_shape
 
 SMALL = ("--model", "smollm2-135m")
@@ -124,26 +128,36 @@ esac
 """
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class NoHub(BaseHTTPRequestHandler):
+    """A server that is no hub. A closed port would be tried for half a minute (test_hub)."""
+
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *words: object) -> None:
+        pass
 
 
-def test_a_hub_out_of_reach_is_18(cli):
-    """The weights are missing and nobody listens where the hub should be."""
+@pytest.fixture
+def no_hub() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), NoHub) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_hub_that_does_not_have_it_is_18(cli, no_hub):
+    """The weights are missing, and what should be the hub does not know them."""
     cli("render", *THOR, "--model", "qwen3-8b", "-o", "stack")
     machine = os.uname().machine
     docker = cli.here.parent / "bin" / "docker"
     path = cli.programs("uname")
     docker.write_text(DOCKER % (machine, machine))
     docker.chmod(0o755)
-    hub = f"http://127.0.0.1:{closed_port()}"
-    answer = cli("pull", "./stack", PATH=path, SPECCOMPOSE_HUB=hub)
+    answer = cli("pull", "./stack", PATH=path, SPECCOMPOSE_HUB=no_hub)
     assert answer.status == 18, answer.err
-    shown = answer.err[answer.err.index("error: ") :]
-    assert_refusal_shape(shown)
-    assert hub in shown
+    assert_refusal_shape(answer.err[answer.err.index("error: ") :])
+    assert "nvidia/Qwen3-8B-NVFP4" in answer.err
 
 
 def test_an_unreadable_token_file_is_usage(cli):
@@ -154,9 +168,6 @@ def test_an_unreadable_token_file_is_usage(cli):
 
 
 def test_a_locked_stack_is_12(cli, installed):
-    from speccompose.device.lock import hold
-    from speccompose.device.paths import Roots, StackPaths
-
     paths = StackPaths(installed, Roots(cli.here / "state", cli.here / "secrets"))
     with hold(paths, "deploy"):
         answer = cli("stop", installed, PATH=cli.programs("uname"))
