@@ -1,0 +1,77 @@
+"""Stored tensors -> how many parameters they are, and of which types the checkpoint is made.
+
+Layer: checkpoint. Pure. Packed weights count as what they unpack to; scales, zero points, maps
+and packed shapes are no parameters. Where a packing is not known the count is not known.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from speccompose.checkpoint.bounded import MIB
+from speccompose.checkpoint.quantisation import Quantisation
+from speccompose.checkpoint.safetensors_header import StoredTensor
+from speccompose.checkpoint.table import Table
+from speccompose.vocab.checkpoint import ElementType, TensorFacts
+
+_NO_PARAMETERS: Final = re.compile(
+    r"(^|[._])((weight|input|output|k|v|q|prob_output)_(scale|zero_point|global_scale)(_2|_inv)?"
+    r"|weight_shape|weight_g_idx|scales|qzeros|g_idx|qscales|_scales|d2t|t2d|inv_freq"
+    r"|activation_scale(_inv)?|input_scale_inv|absmax|quant_map|masked_bias|rotary_emb)$"
+)
+_EXPERT = re.compile(r"(^|\.)experts\.")
+
+
+def tensor_facts(
+    tensors: Mapping[str, StoredTensor], quantisation: Quantisation, share: float | None
+) -> TensorFacts:
+    """Count. ``share``: the part of the routed experts that one token uses, None when dense."""
+    total: int | None = 0
+    active = 0.0
+    by_type: dict[str, list[int]] = {}
+    for name, tensor in tensors.items():
+        sums = by_type.setdefault(tensor.type, [0, 0])
+        sums[0] += 1
+        sums[1] += tensor.bytes
+        held = 0 if _NO_PARAMETERS.search(name) else _held(name, tensor, tensors, quantisation)
+        if held is None or total is None:
+            total = None
+            continue
+        total += held
+        active += held * (share if share is not None and _EXPERT.search(name) else 1.0)
+    types = [
+        ElementType(name=name, tensors=count, mib=-(-size // MIB))
+        for name, (count, size) in sorted(by_type.items(), key=lambda item: -item[1][1])
+    ]
+    known = total is not None and share is not None
+    return TensorFacts(
+        count=len(tensors),
+        parameters=total,
+        active=round(active) if known else None,
+        types=tuple(types),
+    )
+
+
+def expert_share(config: Table) -> float | None:
+    """Experts per token over experts; None for a dense model."""
+    experts = config.whole("num_experts", "n_routed_experts", "num_local_experts", most=65536)
+    used = config.whole("num_experts_per_tok", "moe_topk", "num_experts_per_token", most=65536)
+    if not experts or not used or used > experts:
+        return None
+    return used / experts
+
+
+def _held(
+    name: str, tensor: StoredTensor, tensors: Mapping[str, StoredTensor], quantised: Quantisation
+) -> int | None:
+    """Parameters in one tensor; None where its packing is not known."""
+    stored = tensor.elements
+    if tensor.type == "i32" and name.endswith((".qweight", ".weight_packed")):
+        return stored * 32 // quantised.bits if quantised.bits else None
+    if tensor.type != "u8":
+        return None if tensor.type in ("i32", "u32") and name.endswith("weight") else stored
+    if name.endswith((".weight_packed", "_blocks")):
+        return stored * 2
+    if f"{name}_scale_2" in tensors or f"{name}_scale" in tensors:
+        return stored * 2
+    return None
