@@ -21,7 +21,7 @@ LLAMA_CPP = "llama.cpp"
 
 # Repeats itself, so that a lookup of earlier words has something to find as well.
 DRAFTING_PROMPT = "one two three four five six seven eight nine ten " * 4
-DRAFTING_TOKENS = 32
+DRAFTING_TOKENS = 16
 
 
 class Reply(NamedTuple):

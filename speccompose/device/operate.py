@@ -20,7 +20,7 @@ from speccompose.device.paths import Roots, StackPaths, find_stack, known_stacks
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
-from speccompose.device.redact import redact
+from speccompose.device.redact import RedactedLines, redact
 from speccompose.device.restore import release_plan
 from speccompose.device.transaction import endpoint
 
@@ -94,9 +94,10 @@ def follow_logs(
 ) -> None:
     """Hand on the log as it grows, until the container ends or we are interrupted."""
     paths, plan, container = _present(name, roots, ports)
-    keys = _keys(paths, plan)
+    lines = RedactedLines(on_text, _keys(paths, plan))
     argv = ("docker", "logs", "--follow", "--tail", str(tail), container.id)
-    command.stream(argv, lambda text: on_text(redact(text, keys)), None)
+    command.stream(argv, lines.feed, None)
+    lines.finish()
 
 
 def verify(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Proof:

@@ -77,12 +77,12 @@ def release_plan(paths: StackPaths, digest: Optional[str]) -> Optional[Plan]:
 
 
 def _leave_nothing(paths: StackPaths, attempted: str, ports: Ports) -> str:
-    """First install: containers, links and the release go."""
+    """First install: containers, links, the release and the stack's folder go."""
     _compose(paths, attempted, ports).down()
     state.point(paths.current, None)
     state.point(paths.previous, None)
     state.save(paths, state.Record(state.IDLE))
-    shutil.rmtree(str(paths.release(attempted)), ignore_errors=True)
+    shutil.rmtree(str(paths.home), ignore_errors=True)
     return "first install: nothing is left running"
 
 

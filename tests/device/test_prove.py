@@ -40,7 +40,7 @@ def refused(board, *flags: str, **more) -> DeviceError:
 
 def test_a_stack_as_planned(board):
     proof = run(board)
-    assert (proof.drafts, proof.tokens, proof.tokens_per_s) == (4, 32, 64.0)
+    assert (proof.drafts, proof.tokens, proof.tokens_per_s) == (4, 16, 32.0)
     assert proof.engine_version == "b11669-fake"
     assert proof.notes == ()
 
@@ -124,5 +124,5 @@ def test_the_wrong_runtime(board):
 
 def test_vllm_is_slow_without_its_gpu(board):
     vllm = {"engine": "vllm", "engine_version": "0.27.1", "version": "0.27.1", "family": "thor"}
-    assert run(board, gpu_floor_tokens_s=60.0, **vllm).tokens_per_s == 64.0
-    assert "64.0 tokens/s" in refused(board, gpu_floor_tokens_s=70.0, **vllm).details[0]
+    assert run(board, gpu_floor_tokens_s=120.0, **vllm).tokens == 16
+    assert "128.0 tokens/s" in refused(board, gpu_floor_tokens_s=130.0, **vllm).details[0]

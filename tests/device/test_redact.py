@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccompose.device.redact import redact
+from speccompose.device.redact import RedactedLines, redact
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,12 @@ def test_keys_are_known_by_their_value_wherever_they_stand():
 
 def test_a_key_of_a_letter_does_not_blank_the_log():
     assert redact("aaa", ("a", "")) == "aaa"
+
+
+def test_a_secret_that_comes_in_two_pieces_is_not_seen_either():
+    heard: list[str] = []
+    lines = RedactedLines(heard.append, ("s3cret-key",))
+    for piece in ("one\ntwo s3cr", "et-key hf_0123", "456789\nlast hf_abcd", "efgh"):
+        lines.feed(piece)
+    lines.finish()
+    assert "".join(heard) == "one\ntwo *** hf_***\nlast hf_***"

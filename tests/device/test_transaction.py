@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from speccompose.device import operate, state
 from speccompose.device.errors import DeviceError
 from speccompose.device.lock import hold
+from speccompose.device.paths import known_stacks
 from speccompose.device.stack_folder import read_stack
 from speccompose.device.transaction import deploy, preflight, rollback
 
@@ -121,7 +122,8 @@ def test_a_failed_first_install_leaves_nothing(board):
     assert (error.status, error.code) == (8, "exited")
     assert container(board) is None
     assert links(board) == (None, None)
-    assert list(board.paths.releases.iterdir()) == []
+    assert not board.paths.home.exists()
+    assert known_stacks(board.roots) == ()
 
 
 def test_a_stack_that_was_stopped_stays_stopped_after_a_failure(board):

@@ -120,9 +120,7 @@ def test_a_broken_first_install_leaves_nothing(board: Board):
     assert "nothing is left running" in caught.value.details[-1]
     assert any("this-flag-does-not-exist" in line for line in caught.value.details)
     assert board.containers() == []
-    home = StackPaths(board.stack.name, board.roots).home
-    assert list((home / "releases").iterdir()) == []
-    assert not (home / "current").is_symlink()
+    assert not StackPaths(board.stack.name, board.roots).home.exists()
 
 
 def test_one_that_never_gets_ready_is_undone_at_its_deadline(board: Board):
@@ -178,6 +176,20 @@ def test_stop_then_deploy_by_name_then_remove(board: Board):
     with pytest.raises(DeviceError) as caught:
         board.status()
     assert caught.value.status == 2
+
+
+def test_logs_are_followed_until_somebody_has_seen_enough(board: Board):
+    board.deploy(board.write())
+    heard: list[str] = []
+
+    def hear(text: str) -> None:
+        heard.append(text)
+        if "listening on" in "".join(heard):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        operate.follow_logs(board.stack.name, board.roots, ports=board.ports, on_text=hear)
+    assert "loading model" in "".join(heard)
 
 
 def test_the_key_guards_the_server_and_shows_nowhere(board: Board):
