@@ -23,7 +23,7 @@ from speccompose.device.api_key import installed_key
 from speccompose.device.artifacts import Artifacts
 from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import ContainerInfo
-from speccompose.device.errors import HEALTH, ROLLBACK_INCOMPLETE, USAGE, DeviceError
+from speccompose.device.errors import DATA, HEALTH, ROLLBACK_INCOMPLETE, USAGE, DeviceError
 from speccompose.device.health import Waiter
 from speccompose.device.interrupts import signals_interrupt, uninterrupted
 from speccompose.device.lock import hold
@@ -160,7 +160,17 @@ def _current(paths: StackPaths) -> StackFolder:
 
 def _acceptance(folder: StackFolder) -> Acceptance:
     path = folder.path / "acceptance.json"
-    acceptance = parse_acceptance(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DeviceError(
+            DATA,
+            f"{folder.plan.name} carries no acceptance rules",
+            [f"{path}: {error.strerror}"],
+            hint="render the stack again",
+            code="incomplete_stack",
+        ) from None
+    acceptance = parse_acceptance(text, str(path))
     if not acceptance.speculation_expected:
         raise DeviceError(
             USAGE,
