@@ -55,8 +55,7 @@ def depth_limits(
 ) -> DepthLimits:
     """The limits of one method with one pairing.
 
-    dflash drafts block - 1 (one position is the anchor), dspark at most the block; mtp as many as
-    it has heads, or a multiple of them.
+    A block sets the limit of dflash and dspark; mtp drafts as many as it has heads, or a multiple.
     """
     if method == "mtp":
         heads = _heads(pairing, model)
@@ -68,10 +67,15 @@ def depth_limits(
     lowest = block * minimum(faults, "depth_blocks") if pairing.draft is None else 0
     return DepthLimits(
         lowest=max(1, lowest),
-        highest=max(1, block - 1 if method == "dflash" else block),
+        highest=deepest_in_block(method, block),
         firm=seen,
         why=f"block_size {block}" if seen else f"block_size {block} (second hand)",
     )
+
+
+def deepest_in_block(method: MethodId, block: int) -> int:
+    """dflash keeps one position of its block for the anchor, dspark drafts the whole block."""
+    return max(1, block - 1 if method == "dflash" else block)
 
 
 def starting_depth(method: MethodEntry, pairing: Pairing | None, family: Family) -> tuple[int, str]:
