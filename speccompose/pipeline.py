@@ -28,6 +28,7 @@ from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import PlanDocument
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Rejection
+from speccompose.vocab.image import ImageRanking
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
@@ -59,7 +60,7 @@ def plan_stack(request: StackRequest, board: BoardSource, catalog: Catalog) -> S
     check_exposure(request)
     model = find_model(request, catalog)
     device = identify_board(board, catalog)
-    ranking = rank_images(device, model, request, catalog)
+    ranking = _honour_share(rank_images(device, model, request, catalog), request)
     fit = first_that_fits(device, model.model, ranking, request=request, catalog=catalog)
     return assemble_stack(device, model.model, ranking, fit=fit, request=request, catalog=catalog)
 
@@ -109,6 +110,25 @@ def check_supported(request: StackRequest) -> None:
             hint="drop --depth, or name a method",
             code="depth_without_method",
         )
+
+
+def _honour_share(ranking: ImageRanking, request: StackRequest) -> ImageRanking:
+    """A share given by hand is vLLM's: another engine must not drop it silently.
+
+    Raises:
+        UsageError: no image that is left has such a share.
+    """
+    if request.gpu_memory_utilization is None:
+        return ranking
+    taking = tuple(choice for choice in ranking.choices if choice.image.engine == "vllm")
+    if not taking:
+        raise UsageError(
+            f"--gpu-memory-utilization is vLLM's, and {request.model} is served by "
+            f"{ranking.choices[0].image.engine} here",
+            hint="drop it; --context and --concurrency set what llama.cpp takes",
+            code="share_without_vllm",
+        )
+    return msgspec.structs.replace(ranking, choices=taking)
 
 
 def _as_committed(device: ResolvedDevice, available_mib: int | None) -> ResolvedDevice:
