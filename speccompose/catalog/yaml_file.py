@@ -1,4 +1,4 @@
-"""YAML text -> plain data and the position of every key and value.
+"""YAML text -> plain data and the position of every key and value; plain data -> YAML text.
 
 Layer: catalog. The only importer of ruamel.yaml. Data is plain on purpose: duplicate keys,
 anchors, aliases, merge keys, tags, directives and further documents are refused, and size and
@@ -6,10 +6,12 @@ nesting are bounded. Scalars follow YAML 1.2's core schema: ``no`` and dates sta
 """
 
 from collections.abc import Iterator
+from io import StringIO
 from typing import Final, NoReturn
 
 from ruamel.yaml import YAML, events
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from speccompose.catalog.plain_data import MAX_BYTES, Plain, PlainScalar, bare_scalar
 from speccompose.catalog.problem import (
@@ -57,6 +59,37 @@ def parse_plain(text: str, origin: str = "YAML text") -> Plain:
         InvalidDataError: as ``parse``.
     """
     return parse(text, origin).data
+
+
+def dump(data: Plain) -> str:
+    """Write plain data so that ``parse_plain`` reads the same back.
+
+    Text that a bare scalar would not mean (numbers, `no`, an empty text) is quoted.
+    """
+    yaml = YAML()
+    yaml.representer.ignore_aliases = lambda *_: True
+    yaml.width = 96
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    text = StringIO()
+    yaml.dump(_quoted(data), text)
+    return text.getvalue().removesuffix("...\n")
+
+
+def _quoted(data: Plain) -> Plain:
+    if isinstance(data, dict):
+        return {_quoted_text(key): _quoted(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_quoted(item) for item in data]
+    return _quoted_text(data) if isinstance(data, str) else data
+
+
+def _quoted_text(text: str) -> str:
+    try:
+        same = bare_scalar(text) == text
+    except ValueError:
+        same = False
+    plain = same and text.isprintable() and text != "<<"
+    return text if plain else str.__new__(DoubleQuotedScalarString, text)
 
 
 class _RefusedError(Exception):

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "rollback": ("serve", "return to the previous release"),
     "doctor": ("doctor", "would a deploy work on this host"),
     "catalog": ("catalog", "what is known: devices, images, models, methods"),
+    "inspect": ("inspect", "what a checkpoint really is, and whether a draft fits it"),
 }
 
 

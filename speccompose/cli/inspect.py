@@ -1,0 +1,188 @@
+"""`inspect`: what a checkpoint really is, and whether a draft fits it.
+
+Layer: cli.
+"""
+
+import datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from speccompose.catalog.yaml_file import dump
+from speccompose.checkpoint.entry import base_of, entry_id, model_entry, pairing, plain_entry
+from speccompose.checkpoint.inspect import inspect_checkpoint
+from speccompose.checkpoint.repair import Repair, repair_index
+from speccompose.cli import session
+from speccompose.cli.output import echo, echo_json
+from speccompose.errors import ExitStatus, SpeculationError, UsageError
+from speccompose.plan.pair import judge_pair
+from speccompose.report.checkpoint_text import (
+    InspectDocument,
+    checkpoint_text,
+    inspect_document,
+    pair_text,
+)
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.checkpoint import CheckpointFacts, PairVerdict
+from speccompose.vocab.model import ModelEntry
+
+
+@click.command()
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@click.option("--draft", metavar="CHECKPOINT", help="whether this draft fits it")
+@click.option("--repair-index", is_flag=True, help="register MTP tensors outside the index")
+@click.option("--save", metavar="FILE", help="write a catalog entry for your own profiles/models")
+@click.option("--force", is_flag=True, help="with --save: replace a file that is there")
+@click.option("--json", "as_json", is_flag=True, help="facts and verdict as JSON")
+def inspect(
+    checkpoint: str,
+    draft: str | None,
+    repair_index: bool,
+    save: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Read config, headers and metadata of a folder or GGUF; never load weights.
+
+    Exit 3 when it is no usable checkpoint, 7 when the draft does not fit.
+    """
+    path = Path(checkpoint).expanduser()
+    known = session.catalog(session.settings())
+    repair = repair_of(path) if repair_index else None
+    target = with_known_base(inspect_checkpoint(path), known)
+    other = inspect_checkpoint(Path(draft).expanduser()) if draft is not None else None
+    verdict = judged(target, other, known) if other is not None else None
+    fits = verdict is None or verdict.matches
+    saved = None
+    if save is not None and fits:
+        saved = save_entry(Path(save).expanduser(), target, other, known=known, force=force)
+    document = InspectDocument(
+        checkpoint=target,
+        draft=other,
+        pair=verdict,
+        repaired_tensors=repair.tensors if repair is not None else None,
+        saved=saved,
+    )
+    if as_json:
+        echo_json(inspect_document(document))
+    else:
+        echo(_text(document, repair))
+    if verdict is not None and not verdict.matches:
+        raise refused_pair(verdict)
+    return int(ExitStatus.DONE)
+
+
+def repair_of(path: Path) -> Repair:
+    """Repair before reading, so that what is shown is what engines will find."""
+    if not path.is_dir():
+        raise UsageError(
+            f"--repair-index wants a safetensors folder, {path} is none", code="repair_not_folder"
+        )
+    return repair_index(path)
+
+
+def with_known_base(facts: CheckpointFacts, catalog: Catalog) -> CheckpointFacts:
+    """Add the base model that the catalog knows for a repository that the checkpoint says it is."""
+    bases = [
+        entry.base_model
+        for entry in catalog.models.values()
+        for each in entry.checkpoints
+        if each.repo in facts.names
+    ]
+    own = [base for base in (*facts.bases, *bases) if base not in facts.names]
+    return msgspec.structs.replace(facts, bases=tuple(dict.fromkeys(own)))
+
+
+def judged(target: CheckpointFacts, draft: CheckpointFacts, catalog: Catalog) -> PairVerdict:
+    """The verdict on the engine that such a target is given to."""
+    engine = catalog.engines["llama.cpp" if target.container == "gguf" else "vllm"]
+    return judge_pair(target, draft, None, engine, None)
+
+
+def refused_pair(verdict: PairVerdict) -> SpeculationError:
+    """Make the refusal of a pair that does not fit (status 7)."""
+    return SpeculationError(
+        f"{verdict.draft} does not fit {verdict.target}",
+        [f"{each.subject}: {each.detail}" for each in verdict.checks if each.fits is False],
+        hint="take a draft that was made for this model or the one it was quantised from",
+        code="pair_mismatch",
+        source="rules section 3",
+    )
+
+
+def save_entry(
+    file: Path,
+    target: CheckpointFacts,
+    draft: CheckpointFacts | None,
+    *,
+    known: Catalog,
+    force: bool,
+) -> str:
+    """Write the entry; returns the path that was written.
+
+    Raises:
+        UsageError: the file is there, is not called after the id, or cannot be written.
+    """
+    entry = _entry(target, draft, known)
+    if file.is_dir():
+        file = file / f"{entry.id}.yaml"
+    if file.name != f"{entry.id}.yaml":
+        raise UsageError(
+            f"--save {file}: the entry's id is {entry.id}",
+            ["the catalog reads an entry from the file that is called after its id"],
+            hint=f"--save {file.with_name(entry.id + '.yaml')}",
+            code="save_name",
+        )
+    if file.exists() and not force:
+        raise UsageError(f"{file} is there already", hint="--force replaces it", code="save_exists")
+    _write_whole(file, dump(plain_entry(entry)))
+    return str(file)
+
+
+def _entry(target: CheckpointFacts, draft: CheckpointFacts | None, known: Catalog) -> ModelEntry:
+    today = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    pairings = ()
+    if draft is not None:
+        verdict = judged(target, draft, known)
+        if verdict.method is not None:
+            engine = "llama.cpp" if target.container == "gguf" else "vllm"
+            pairings = (pairing(draft, target, verdict.method, engine=engine, checked=today),)
+    return model_entry(target, checked=today, known=_known_entry(target, known), pairings=pairings)
+
+
+def _known_entry(target: CheckpointFacts, catalog: Catalog) -> ModelEntry | None:
+    """The catalog's entry of this id, or of this base model under another id."""
+    found = catalog.models.get(entry_id(target))
+    if found is not None:
+        return found
+    base = base_of(target)
+    return next((each for each in catalog.models.values() if each.base_model == base), None)
+
+
+def _write_whole(file: Path, text: str) -> None:
+    part = file.with_name(file.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}", code="save_failed") from None
+
+
+def _text(document: InspectDocument, repair: Repair | None) -> str:
+    parts = []
+    if repair is not None and repair.tensors:
+        parts.append(
+            f"registered {repair.tensors} tensors of {', '.join(repair.files)}\n"
+            f"  the index as it was: {repair.original}"
+        )
+    elif repair is not None:
+        parts.append("the index names every MTP tensor: nothing to repair")
+    parts.append(checkpoint_text(document.checkpoint))
+    if document.draft is not None:
+        parts.append(checkpoint_text(document.draft))
+    if document.pair is not None:
+        parts.append(pair_text(document.pair))
+    if document.saved is not None:
+        parts.append(f"saved {document.saved}")
+    return "\n\n".join(parts)
