@@ -18,9 +18,11 @@ from speccompose.vocab.checkpoint import CheckpointFacts
 from speccompose.vocab.method import MethodId
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry, Pairing
 
-Engine = Literal["vllm", "llama.cpp"]
 _NO_ID = re.compile(r"[^a-z0-9._-]+")
 _GGUF_TAIL = re.compile(r"-gguf$")
+_QUANT_TAIL = re.compile(
+    r"[-_.](UD-)?(I?Q\d\w*|B?F16|F32|MXFP4\w*|NVFP4)?(-\d+-of-\d+)?\.gguf$", re.I
+)
 
 
 def base_of(facts: CheckpointFacts) -> str:
@@ -28,7 +30,9 @@ def base_of(facts: CheckpointFacts) -> str:
     copied = facts.container == "gguf" or facts.quantisation is not None
     if copied and facts.bases:
         return facts.bases[0]
-    return facts.names[0] if facts.names else facts.bases[0] if facts.bases else facts.name
+    if facts.names or facts.bases:
+        return (*facts.names, *facts.bases)[0]
+    return _QUANT_TAIL.sub("", facts.name)
 
 
 def entry_id(facts: CheckpointFacts) -> str:
@@ -92,12 +96,11 @@ def pairing(
     target: CheckpointFacts,
     method: MethodId,
     *,
-    engine: Engine,
     checked: datetime.date,
 ) -> Pairing:
-    """The pairing of a target with a draft that fits it."""
+    """The pairing of a target with a draft that fits it, on the engine that takes such files."""
     head = draft.speculator
-    names = dict.fromkeys((base_of(target), _repo(target)))
+    engine: Literal["vllm", "llama.cpp"] = "llama.cpp" if target.container == "gguf" else "vllm"
     kv = draft.kv
     token_bytes = 0 if head is not None and head.shared_kv else None
     return Pairing(
@@ -108,7 +111,7 @@ def pairing(
         draft_kv_bytes_per_token=kv.token + _all_sliding(draft) if kv is not None else token_bytes,
         draft_format=draft.format,
         engines=(engine,),
-        targets=tuple(names),
+        targets=(_repo(target),),
         depth=head.proposed_tokens if head is not None else None,
         block_size=head.block_size if head is not None else None,
         block_evidence="seen",

@@ -15,8 +15,9 @@ from speccompose.checkpoint.inspect import inspect_checkpoint
 from speccompose.checkpoint.repair import Repair, repair_index
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus, SpeculationError, UsageError
-from speccompose.plan.pair import judge_pair
+from speccompose.errors import DataError, ExitStatus, SpeculationError, UsageError
+from speccompose.plan.export import refusal_document
+from speccompose.plan.pair import judge_pair, natural_method
 from speccompose.report.checkpoint_text import (
     InspectDocument,
     checkpoint_text,
@@ -25,7 +26,7 @@ from speccompose.report.checkpoint_text import (
 )
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.checkpoint import CheckpointFacts, PairVerdict
-from speccompose.vocab.model import ModelEntry
+from speccompose.vocab.model import ModelEntry, Pairing
 
 
 @click.command()
@@ -47,6 +48,23 @@ def inspect(
 
     Exit 3 when it is no usable checkpoint, 7 when the draft does not fit.
     """
+    try:
+        return _inspect(checkpoint, draft, repair_index, save=save, force=force, as_json=as_json)
+    except DataError as error:
+        if as_json:
+            echo_json({"findings": refusal_document(error, device=None).findings})
+        raise
+
+
+def _inspect(
+    checkpoint: str,
+    draft: str | None,
+    repair_index: bool,
+    *,
+    save: str | None,
+    force: bool,
+    as_json: bool,
+) -> int:
     path = Path(checkpoint).expanduser()
     known = session.catalog(session.settings())
     repair = repair_of(path) if repair_index else None
@@ -142,12 +160,10 @@ def save_entry(
 
 def _entry(target: CheckpointFacts, draft: CheckpointFacts | None, known: Catalog) -> ModelEntry:
     today = datetime.datetime.now(tz=datetime.timezone.utc).date()
-    pairings = ()
-    if draft is not None:
-        verdict = judged(target, draft, known)
-        if verdict.method is not None:
-            engine = "llama.cpp" if target.container == "gguf" else "vllm"
-            pairings = (pairing(draft, target, verdict.method, engine=engine, checked=today),)
+    pairings: tuple[Pairing, ...] = ()
+    method = natural_method(draft) if draft is not None else None
+    if draft is not None and method is not None:
+        pairings = (pairing(draft, target, method, checked=today),)
     return model_entry(target, checked=today, known=_known_entry(target, known), pairings=pairings)
 
 
