@@ -8,6 +8,7 @@ import msgspec
 
 from speccompose.errors import MemoryFitError, SpecComposeError, SpeculationError
 from speccompose.plan.budget import fit_memory
+from speccompose.plan.predict import with_predictions
 from speccompose.plan.speculate import propose_speculation
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
@@ -50,7 +51,8 @@ def first_that_fits(
         except SpeculationError as error:
             refused.append(error)
             continue
-        for speculation in proposals:
+        told = with_predictions(device, choice, proposals, model, request, catalog)
+        for speculation in told:
             try:
                 memory = fit_memory(device, choice, speculation, model, request, catalog)
             except MemoryFitError as error:

@@ -74,6 +74,8 @@ class DeviceProfile(Sourced, frozen=True, kw_only=True):
     l4t_below: L4tVersion | None = None
     memory: DeviceMemory | None = None
     serving: DeviceServing = DeviceServing()
+    fp16_tflops: float | None = None
+    fp16_source: str | None = None
     disk_rate_mib_s: int = 100
     disk_rate_source: str | None = None
     power_modes: tuple[PowerMode, ...] = ()

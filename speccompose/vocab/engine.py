@@ -8,6 +8,7 @@ from typing import Literal
 
 from speccompose.vocab.base import Frozen, Mib, Sourced
 from speccompose.vocab.device import Family
+from speccompose.vocab.drafting import DraftingCost
 from speccompose.vocab.method import MethodId
 
 
@@ -75,6 +76,7 @@ class EngineEntry(Sourced, frozen=True, kw_only=True):
     compile_allowance_s: int
     unguarded_routes: tuple[str, ...] = ()
     memory: EngineMemory
+    drafting: DraftingCost | None = None
     flags: tuple[VersionedName, ...]
     speculation_fields: tuple[VersionedName, ...] = ()
     removed_environment: tuple[VersionedName, ...] = ()

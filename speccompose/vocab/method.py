@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from speccompose.vocab.base import Frozen, Sourced
+from speccompose.vocab.drafting import AcceptanceFigures, DraftShape
 
 MethodId = Literal["mtp", "eagle3", "dflash", "dspark", "draft_model", "ngram"]
 MethodRequest = Literal["auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "ngram"]
@@ -21,7 +22,10 @@ class MethodOnEngine(Frozen, frozen=True, kw_only=True):
 
 
 class MethodEntry(Sourced, frozen=True, kw_only=True):
-    """One speculation method."""
+    """One speculation method.
+
+    ``typical_acceptance`` and ``draft_shape`` stand in where a pairing has no figures of its own.
+    """
 
     id: MethodId
     name: str
@@ -34,4 +38,6 @@ class MethodEntry(Sourced, frozen=True, kw_only=True):
     separate_draft: bool
     parallel: bool
     automatic: bool = True
+    typical_acceptance: AcceptanceFigures | None = None
+    draft_shape: DraftShape | None = None
     note: str | None = None

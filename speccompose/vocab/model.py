@@ -9,6 +9,7 @@ from typing import Literal
 
 from speccompose.vocab.base import Conflict, Frozen, Id, Mib, Share, Sourced
 from speccompose.vocab.device import Evidence, Family
+from speccompose.vocab.drafting import AcceptanceFigures
 from speccompose.vocab.method import MethodId
 
 Format = Literal["nvfp4", "w4a16", "awq", "gptq", "int4-fp8", "fp8", "mxfp4", "bf16", "gguf"]
@@ -23,11 +24,25 @@ class LinearState(Frozen, frozen=True, kw_only=True):
     bytes_per_element: int = 4
 
 
+class RoutedExperts(Frozen, frozen=True, kw_only=True):
+    """The experts a router chooses among; shared ones are not counted, they always run.
+
+    Parameters of one = matrices x hidden size x intermediate size (3 matrices when gated).
+    """
+
+    layers: int
+    experts: int
+    experts_per_token: int
+    intermediate_size: int
+    matrices: int = 3
+
+
 class Geometry(Sourced, frozen=True, kw_only=True):
     """What a token of context costs. All counts are of the target model.
 
     KV bytes per token = attention_layers x kv_heads x (head_dim_k + head_dim_v) x element bytes;
     sliding layers hold at most ``window_tokens``; MTP layers add their own KV.
+    ``table_parameters_m``: embeddings per layer, of which a token reads a row.
     """
 
     evidence: Evidence = "seen"
@@ -46,6 +61,8 @@ class Geometry(Sourced, frozen=True, kw_only=True):
     mtp_layers: int = 0
     max_context_tokens: int | None = None
     active_parameters_m: int | None = None
+    routed: RoutedExperts | None = None
+    table_parameters_m: int | None = None
 
 
 class Checkpoint(Sourced, frozen=True, kw_only=True):
@@ -97,6 +114,7 @@ class Pairing(Sourced, frozen=True, kw_only=True):
     preferred_on: tuple[Family, ...] = ()
     synthetic: bool = False
     draft_bundled: str | None = None
+    acceptance: AcceptanceFigures | None = None
     note: str | None = None
 
 
