@@ -3,6 +3,7 @@
 Layer: report. Pure; takes the plan's document so that a stored plan.json prints the same page.
 """
 
+from speccompose.report.failure import wrapped
 from speccompose.report.table import columns, gib
 from speccompose.vocab.document import MemoryDocument, PlanDocument
 from speccompose.vocab.finding import Finding
@@ -26,7 +27,7 @@ def _head(document: PlanDocument) -> list[str]:
     if device is None:
         return [f"stack {document.name}"]
     release = f", L4T {device.l4t} (JetPack {device.jetpack})" if device.l4t else ""
-    return [f"stack {document.name} for {device.name}{release}"]
+    return wrapped(f"stack {document.name} for {device.name}{release}", indent="  ")
 
 
 def _choices(document: PlanDocument) -> list[list[str]]:
@@ -85,11 +86,12 @@ def findings_lines(findings: tuple[Finding, ...]) -> list[str]:
     """Warnings and infos, each with its code and what to do."""
     if not findings:
         return []
-    lines = ["", "findings"]
+    rows: list[list[str]] = []
     for finding in findings:
-        text = finding.message + (f" Hint: {finding.hint}." if finding.hint else "")
-        lines += columns([[finding.severity.value, f"{finding.code}: {text}"]])
-    return lines
+        rows.append([finding.severity.value, f"{finding.code}: {finding.message}"])
+        if finding.hint:
+            rows.append(["", f"hint: {finding.hint}"])
+    return ["", "findings", *columns(rows)]
 
 
 def explain_lines(document: PlanDocument) -> list[str]:
