@@ -15,6 +15,7 @@ from speccompose.errors import UsageError
 from speccompose.plan.choose import Fit
 from speccompose.plan.deadline import explain_deadline, start_deadline_s
 from speccompose.plan.exposure import exposure_findings
+from speccompose.plan.gpu_floor import gpu_floor_tokens_s
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding
@@ -172,6 +173,9 @@ def _acceptance(inputs: EngineInputs) -> Acceptance:
         counters=engine.counters_prefix,
         version_path=engine.version_path,
         synthetic=speculation.synthetic,
+        gpu_floor_tokens_s=gpu_floor_tokens_s(
+            inputs.device, inputs.model, inputs.memory.weights_mib
+        ),
     )
 
 

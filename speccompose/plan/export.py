@@ -125,6 +125,7 @@ def image_document(plan: StackPlan) -> ImageDocument:
         engine_version=plan.choice.build.version,
         digest=plan.choice.build.digest,
         rejected=plan.rejected,
+        download_mib=plan.choice.image.download_mib,
     )
 
 

@@ -56,7 +56,9 @@ def _speculation(document: PlanDocument) -> str:
         return "off"
     synthetic = document.acceptance is not None and document.acceptance.synthetic
     mark = " (synthetic: never a proof)" if synthetic else ""
-    return f"{speculation.method}, {speculation.depth} tokens a pass{mark}"
+    predicted = speculation.predicted_speedup
+    gain = f", predicted {predicted:.2f} x" if predicted is not None else ""
+    return f"{speculation.method}, {speculation.depth} tokens a pass{gain}{mark}"
 
 
 def memory_lines(memory: MemoryDocument) -> list[str]:

@@ -37,6 +37,7 @@ class ImageDocument(Frozen, frozen=True, kw_only=True):
     engine_version: str | None
     digest: str | None
     rejected: tuple[Rejection, ...] = ()
+    download_mib: int = 0
 
 
 class ModelDocument(Frozen, frozen=True, kw_only=True):

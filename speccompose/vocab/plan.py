@@ -117,6 +117,7 @@ class Acceptance(Frozen, frozen=True, kw_only=True):
     counters: str
     version_path: str
     synthetic: bool = False
+    gpu_floor_tokens_s: float | None = None
     concurrency: tuple[int, ...] = (1, 8)
     min_repeats: int = 3
     max_repeats: int = 12
