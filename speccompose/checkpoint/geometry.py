@@ -13,9 +13,7 @@ KV_ELEMENT_BYTES = 2
 """bf16 and f16: what both engines take when nothing else is asked for."""
 
 
-def read_geometry(
-    config: Table, *, mtp_layers: int, active_parameters: int | None
-) -> GeometryFacts | None:
+def read_geometry(config: Table, *, mtp_layers: int) -> GeometryFacts | None:
     """Geometry of the language model in a config; None where it is not known.
 
     Raises:
@@ -46,7 +44,6 @@ def read_geometry(
         linear=linear,
         mtp_layers=mtp_layers,
         max_context_tokens=max_context(config),
-        active_parameters_m=round(active_parameters / 1e6) if active_parameters else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from speccompose.catalog.plain_data import Plain
 from speccompose.checkpoint.bounded import MIB, bad_checkpoint, regular_size
+from speccompose.checkpoint.experts import gguf_experts, table_parameters_m, with_experts
 from speccompose.checkpoint.folder import list_folder
 from speccompose.checkpoint.geometry import kv_bytes
 from speccompose.checkpoint.gguf_draft import gguf_mtp, gguf_speculator
@@ -29,6 +30,7 @@ from speccompose.vocab.finding import Finding, info, warning
 
 PARTS_LIMIT: Final = 1000
 _PART = re.compile(r"^(.*)-(\d{5})-of-(\d{5})\.gguf$")
+_BLOCK = re.compile(r"^blk\.(\d{1,6})\.")
 _QUANT = re.compile(
     r"(?:^|[-_.])((?:UD-)?(?:I?Q\d+(?:_[A-Z0-9]+)*|F16|BF16|F32|MXFP4(?:_MOE)?|NVFP4|TQ\d_\d))"
     r"(?=[-_.]|$)",
@@ -59,6 +61,11 @@ def read_gguf(path: Path) -> CheckpointFacts:
     geometry = None
     if speculator is None or not speculator.shared_kv:
         geometry = read_gguf_geometry(keys, vocab_size=vocab_size, mtp_layers=served)
+    facts = _tensor_facts(tensors)
+    if geometry is not None:
+        table_m = table_parameters_m(tensors)
+        routed = gguf_experts(keys, _body(tensors, geometry.layers))
+        geometry = with_experts(geometry, routed, table_m=table_m, total=facts.parameters)
     blocks = keys.table.whole("block_count", most=LAYERS)
     return CheckpointFacts(
         name=path.name,
@@ -72,7 +79,7 @@ def read_gguf(path: Path) -> CheckpointFacts:
         quantisation=quant_of(path.name),
         weights_mib=-(-sum(regular_size(part) for part in parts) // MIB),
         files=len(parts),
-        tensors=_tensor_facts(tensors),
+        tensors=facts,
         geometry=geometry,
         kv=kv_bytes(geometry) if geometry else None,
         hidden_size=keys.table.whole("embedding_length", least=1),
@@ -136,6 +143,12 @@ def _joined(parts: list[Path], headers: list[GgufHeader]) -> dict[str, GgufTenso
             f"{parts[0]} holds no tensors", "a vocabulary alone is no model that can be served"
         )
     return tensors
+
+
+def _body(tensors: dict[str, GgufTensor], layers: int) -> list[str]:
+    """Names without those of prediction layers, which stand behind the last one."""
+    found = ((name, _BLOCK.match(name)) for name in tensors)
+    return [name for name, block in found if block is None or int(block[1]) < layers]
 
 
 def _check_inside(path: Path, name: str, tensor: GgufTensor, data_bytes: int) -> None:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from speccompose.catalog.plain_data import Plain
 from speccompose.checkpoint.bounded import CONFIG_LIMIT, MIB, bad_checkpoint, read_json
+from speccompose.checkpoint.experts import hf_experts, table_parameters_m, with_experts
 from speccompose.checkpoint.folder import INDEX, Folder, Weights, read_weights
 from speccompose.checkpoint.geometry import kv_bytes, max_context, read_geometry
-from speccompose.checkpoint.mtp import MtpNames, mtp_facts, promised_heads
+from speccompose.checkpoint.mtp import MtpNames, mtp_facts
 from speccompose.checkpoint.names import folder_claims
-from speccompose.checkpoint.parameters import expert_share, tensor_facts
+from speccompose.checkpoint.parameters import tensor_facts
 from speccompose.checkpoint.quantisation import Quantisation, read_quantisation
 from speccompose.checkpoint.speculator import read_speculator
 from speccompose.checkpoint.table import LAYERS, VOCABULARY, Table
@@ -92,15 +93,7 @@ def _read(folder: Folder) -> _Read:
     speculator = read_speculator(root, weights.tensors)
     is_draft = speculator is not None and not speculator.inside
     mtp = MtpFacts(state="none") if is_draft else mtp_facts(root, weights, quantisation, layers)
-    heads = MtpNames(layers if promised_heads(root)[0] else None)
-    body = tensor_facts(weights.tensors, quantisation, None)
-    share = expert_share(part)
-    if share is not None:
-        served = {name: each for name, each in weights.tensors.items() if not heads(name)}
-        active = tensor_facts(served, quantisation, share).active
-        body = TensorFacts(
-            count=body.count, parameters=body.parameters, active=active, types=body.types
-        )
+    body = tensor_facts(weights.tensors, quantisation)
     if not body.count:
         raise bad_checkpoint(f"{folder.path} holds weight files without a single tensor")
     return _Read(root, weights, quantisation, mtp, body, speculator)
@@ -111,7 +104,18 @@ def _geometry(read: _Read, part: Table) -> GeometryFacts | None:
     if read.speculator is not None and read.speculator.shared_kv:
         return None
     served = read.mtp.heads if read.mtp.state == "present" else 0
-    return read_geometry(part, mtp_layers=served, active_parameters=read.tensors.active)
+    geometry = read_geometry(part, mtp_layers=served)
+    if geometry is None:
+        return None
+    is_head = MtpNames(geometry.layers if read.mtp.heads else None)
+    body = {name: each for name, each in read.weights.tensors.items() if not is_head(name)}
+    routed = hf_experts(part, body)
+    return with_experts(
+        geometry,
+        routed,
+        table_m=table_parameters_m(read.weights.tensors),
+        total=tensor_facts(body, read.quantisation).parameters if routed is not None else None,
+    )
 
 
 def _findings(read: _Read, geometry: GeometryFacts | None, folder: Folder) -> tuple[Finding, ...]:

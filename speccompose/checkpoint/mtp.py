@@ -17,7 +17,7 @@ from speccompose.vocab.checkpoint import MtpFacts, MtpState
 KEYS: Final = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules")
 HEADS_LIMIT: Final = 64
 _NAMED = re.compile(r"(^|\.)(mtp|nextn)([._]|$)")
-_LAYER = re.compile(r"(^|\.)layers\.(\d+)\.")
+_LAYER = re.compile(r"(^|\.)layers\.(\d{1,6})\.")
 _HALF = {"bf16", "f16", "f32"}
 _NEVER_QUANTISED = re.compile(r"(norm|embed_tokens|lm_head|shared_head\.head|gate|conv1d)\.weight$")
 

@@ -11,7 +11,6 @@ from typing import Final
 from speccompose.checkpoint.bounded import MIB
 from speccompose.checkpoint.quantisation import Quantisation
 from speccompose.checkpoint.safetensors_header import StoredTensor
-from speccompose.checkpoint.table import Table
 from speccompose.vocab.checkpoint import ElementType, TensorFacts
 
 _NO_PARAMETERS: Final = re.compile(
@@ -19,46 +18,23 @@ _NO_PARAMETERS: Final = re.compile(
     r"|weight_shape|weight_g_idx|scales|qzeros|g_idx|qscales|_scales|d2t|t2d|inv_freq"
     r"|activation_scale(_inv)?|input_scale_inv|absmax|quant_map|masked_bias|rotary_emb)$"
 )
-_EXPERT = re.compile(r"(^|\.)experts\.")
 
 
-def tensor_facts(
-    tensors: Mapping[str, StoredTensor], quantisation: Quantisation, share: float | None
-) -> TensorFacts:
-    """Count. ``share``: the part of the routed experts that one token uses, None when dense."""
+def tensor_facts(tensors: Mapping[str, StoredTensor], quantisation: Quantisation) -> TensorFacts:
+    """Count tensors and parameters, and sum sizes by stored type."""
     total: int | None = 0
-    active = 0.0
     by_type: dict[str, list[int]] = {}
     for name, tensor in tensors.items():
         sums = by_type.setdefault(tensor.type, [0, 0])
         sums[0] += 1
         sums[1] += tensor.bytes
         held = 0 if _NO_PARAMETERS.search(name) else _held(name, tensor, tensors, quantisation)
-        if held is None or total is None:
-            total = None
-            continue
-        total += held
-        active += held * (share if share is not None and _EXPERT.search(name) else 1.0)
+        total = total + held if total is not None and held is not None else None
     types = [
         ElementType(name=name, tensors=count, mib=-(-size // MIB))
         for name, (count, size) in sorted(by_type.items(), key=lambda item: -item[1][1])
     ]
-    known = total is not None and share is not None
-    return TensorFacts(
-        count=len(tensors),
-        parameters=total,
-        active=round(active) if known else None,
-        types=tuple(types),
-    )
-
-
-def expert_share(config: Table) -> float | None:
-    """Experts per token over experts; None for a dense model."""
-    experts = config.whole("num_experts", "n_routed_experts", "num_local_experts", most=65536)
-    used = config.whole("num_experts_per_tok", "moe_topk", "num_experts_per_token", most=65536)
-    if not experts or not used or used > experts:
-        return None
-    return used / experts
+    return TensorFacts(count=len(tensors), parameters=total, types=tuple(types))
 
 
 def _held(

@@ -106,7 +106,7 @@ def _larger(metadata: dict[str, Plain], tensors: dict[str, StoredTensor]) -> dic
     if isinstance(size, (int, float)):
         grown["total_size"] = int(size) + sum(tensor.bytes for tensor in tensors.values())
     count = metadata.get("total_parameters")
-    more = tensor_facts(tensors, Quantisation(None, None), None).parameters
+    more = tensor_facts(tensors, Quantisation(None, None)).parameters
     if isinstance(count, int) and more is not None:
         grown["total_parameters"] = count + more
     return grown

@@ -100,8 +100,8 @@ def _parameters(facts: CheckpointFacts) -> str:
     total = facts.tensors.parameters
     if total is None:
         return "not known: it is packed in a way that is not known here"
-    active = facts.tensors.active
-    used = f", {active / 1e9:.1f} B of them for one token" if active else ""
+    active = facts.geometry.active_parameters_m if facts.geometry is not None else None
+    used = f", {active / 1e3:.1f} B of them for one token" if active else ""
     return f"{total / 1e9:.2f} B{used}, {facts.tensors.count} tensors"
 
 

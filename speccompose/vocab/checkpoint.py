@@ -10,7 +10,7 @@ from typing import Literal
 from speccompose.vocab.base import Frozen, Mib
 from speccompose.vocab.finding import Finding
 from speccompose.vocab.method import MethodId
-from speccompose.vocab.model import Format, LinearState
+from speccompose.vocab.model import Format, LinearState, RoutedExperts
 
 Container = Literal["safetensors", "gguf"]
 MtpState = Literal["none", "present", "stripped", "outside_index", "no_key"]
@@ -28,12 +28,11 @@ class TensorFacts(Frozen, frozen=True, kw_only=True):
     """What the headers list.
 
     ``parameters``: elements of the weights, packed ones unpacked, scales and maps left out; None
-    where a packing is unknown. ``active``: those of one token in a mixture of experts.
+    where a packing is unknown.
     """
 
     count: int
     parameters: int | None
-    active: int | None = None
     types: tuple[ElementType, ...]
 
 
@@ -121,6 +120,8 @@ class GeometryFacts(Frozen, frozen=True, kw_only=True):
     mtp_layers: int = 0
     max_context_tokens: int | None = None
     active_parameters_m: int | None = None
+    routed: RoutedExperts | None = None
+    table_parameters_m: int | None = None
 
 
 class KvBytes(Frozen, frozen=True, kw_only=True):
