@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from speccompose.catalog.plain_data import Plain
 from speccompose.errors import DataError
 
 MIB: Final = 1024 * 1024
@@ -85,6 +86,27 @@ def read_json(path: Path, limit: int, kind: type[_Decoded]) -> _Decoded:
         DataError: as they do.
     """
     return decode_json(read_bounded(path, limit), path, kind)
+
+
+def decode_object(content: bytes, path: Path) -> dict[str, Plain]:
+    """JSON as an object of whatever.
+
+    Raises:
+        DataError: no JSON, or no object.
+    """
+    data: Plain = decode_json(content, path, object)  # type: ignore[assignment]
+    if not isinstance(data, dict):
+        raise bad_checkpoint(f"{path} is not usable JSON", "wanted an object")
+    return data
+
+
+def read_object(path: Path, limit: int) -> dict[str, Plain]:
+    """``read_bounded``, then ``decode_object``.
+
+    Raises:
+        DataError: as they do.
+    """
+    return decode_object(read_bounded(path, limit), path)
 
 
 def is_pointer(content: bytes) -> bool:

@@ -5,8 +5,7 @@ Layer: checkpoint. Reads config.json, the index, headers and tokenizer files; ne
 
 from typing import NamedTuple
 
-from speccompose.catalog.plain_data import Plain
-from speccompose.checkpoint.bounded import CONFIG_LIMIT, MIB, bad_checkpoint, read_json
+from speccompose.checkpoint.bounded import CONFIG_LIMIT, MIB, bad_checkpoint, read_object
 from speccompose.checkpoint.experts import hf_experts, table_parameters_m, with_experts
 from speccompose.checkpoint.folder import INDEX, Folder, Weights, read_weights
 from speccompose.checkpoint.geometry import kv_bytes, max_context, read_geometry
@@ -79,13 +78,13 @@ def read_hf_folder(folder: Folder) -> CheckpointFacts:
 
 
 def _read(folder: Folder) -> _Read:
-    config = read_json(folder.path / "config.json", CONFIG_LIMIT, dict[str, Plain])
+    config = read_object(folder.path / "config.json", CONFIG_LIMIT)
     root = Table(config, str(folder.path / "config.json"))
     part = root.text_part()
     weights = read_weights(folder)
     separate = None
     if folder.has(_MODELOPT):
-        found = read_json(folder.path / _MODELOPT, CONFIG_LIMIT, dict[str, Plain])
+        found = read_object(folder.path / _MODELOPT, CONFIG_LIMIT)
         separate = Table(found, str(folder.path / _MODELOPT))
     types = {tensor.type for tensor in weights.tensors.values()}
     quantisation = read_quantisation(root, separate, types)

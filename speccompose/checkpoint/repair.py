@@ -12,11 +12,12 @@ from typing import Final, NamedTuple
 
 from speccompose.catalog.plain_data import Plain
 from speccompose.checkpoint.bounded import (
+    CONFIG_LIMIT,
     INDEX_LIMIT,
     bad_checkpoint,
-    decode_json,
+    decode_object,
     read_bounded,
-    read_json,
+    read_object,
 )
 from speccompose.checkpoint.folder import INDEX, Folder, list_folder, read_weights
 from speccompose.checkpoint.mtp import MtpNames, promised_heads
@@ -51,7 +52,7 @@ def repair_index(path: Path) -> Repair:
     if not missing:
         return Repair(0, (), ORIGINAL)
     content = read_bounded(path / INDEX, INDEX_LIMIT)
-    index = decode_json(content, path / INDEX, dict[str, Plain])
+    index = decode_object(content, path / INDEX)
     weight_map = index.get("weight_map")
     if not isinstance(weight_map, dict):
         raise bad_checkpoint(f"{path / INDEX} has no weight_map")
@@ -74,7 +75,7 @@ def _missing(folder: Folder) -> dict[str, tuple[str, StoredTensor]]:
     """
     if not folder.has("config.json"):
         raise bad_checkpoint(f"{folder.path} is no safetensors checkpoint: it has no config.json")
-    config = read_json(folder.path / "config.json", INDEX_LIMIT, dict[str, Plain])
+    config = read_object(folder.path / "config.json", CONFIG_LIMIT)
     root = Table(config, str(folder.path / "config.json"))
     layers = root.text_part().whole("num_hidden_layers", "n_layer", most=LAYERS)
     is_head = MtpNames(layers if promised_heads(root)[0] else None)
