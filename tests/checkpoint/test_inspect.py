@@ -1,4 +1,4 @@
-"""A folder of safetensors says what it is: model or draft, heads, tokenizer, names; and what not."""
+"""A folder of safetensors says what it is: model or draft, heads, tokenizer, names; or not."""
 
 import json
 import os
@@ -262,20 +262,19 @@ def test_older_tokenizer_files(tmp_path):
         {"model": {"vocab": {"a": "0"}}},
         {"model": []},
         {},
-        {"model": {"vocab": {"a": 2**80}}},
         {"model": {"type": "BPE", "merges": [["a"]]}},
     ],
 )
 def test_broken_tokenizers_are_refused(tmp_path, data):
     folder = write_hf(tmp_path, QWEN3_8B, {"m.safetensors": plain_tensors(1)})
     (folder / "tokenizer.json").write_text(json.dumps(data))
-    with pytest.raises(DataError, match="tokenizer.json"):
+    with pytest.raises(DataError, match=r"tokenizer\.json"):
         inspect_checkpoint(folder)
 
 
 def test_sparse_and_negative_token_ids_stay_small(tmp_path):
     folder = write_hf(tmp_path, QWEN3_8B, {"m.safetensors": plain_tensors(1)})
-    for number in (2**40, -5):
+    for number in (2**40, 2**80, -5):
         (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"a": number}}}))
         assert inspect_checkpoint(folder).tokenizer.texts == ()
 
@@ -315,7 +314,7 @@ def test_folder_names():
     [
         ({}, "neither a config.json nor"),
         ({"config.json": "{}"}, "holds no weights"),
-        ({"config.json": "{"}, "holds no weights"),
+        ({"config.json": "{"}, "not usable JSON"),
         ({"a.gguf": "", "b.gguf": ""}, "holds 2 GGUF models"),
         ({"model.safetensors": "x"}, "neither a config.json nor"),
     ],
@@ -323,8 +322,9 @@ def test_folder_names():
 def test_folders_that_are_no_checkpoint(tmp_path, files, message):
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError) as refused:
         inspect_checkpoint(tmp_path)
+    assert message in "\n".join((refused.value.brief, *refused.value.details))
 
 
 @pytest.mark.parametrize(
@@ -386,9 +386,9 @@ def test_two_gigabytes_of_json_cost_nothing(tmp_path, name):
 
 
 def test_a_crowd_is_no_checkpoint(tmp_path):
-    for number in range(20_001):
+    for number in range(5_001):
         (tmp_path / str(number)).touch()
-    with pytest.raises(DataError, match="more than 20000 entries"):
+    with pytest.raises(DataError, match="more than 5000 entries"):
         inspect_checkpoint(tmp_path)
 
 
