@@ -9,6 +9,7 @@ import msgspec
 from speccompose.device.accept import Result
 from speccompose.device.arms import accept_stack
 from speccompose.device.transaction import DeployResult
+from speccompose.device.verdict import Verdict
 from speccompose.errors import ExitStatus, UsageError
 from speccompose.serving import Here, deploy_request, installed_document
 from speccompose.vocab.base import Frozen
@@ -44,13 +45,24 @@ def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
         result = accept_stack(
             name, roots(here.settings), ports=here.ports, quick=quick, say=here.say
         )
-    outcome = result.verdict.outcome
-    disabled = outcome == "rejected" or (strict and outcome == "marginal")
-    status = ExitStatus.HEALTH if disabled else STATUS[outcome]
-    # A synthetic acceptance proves nothing about real text, so nothing follows from it.
-    follows = disabled and not result.verdict.synthetic
-    redeployed = without_speculation(name, here) if follows else None
+    verdict = result.verdict
+    status = status_of(verdict.outcome, strict=strict)
+    redeployed = without_speculation(name, here) if must_go(verdict, strict=strict) else None
     return Judged(result=result, status=int(status), redeployed=redeployed)
+
+
+def status_of(outcome: str, *, strict: bool) -> ExitStatus:
+    """The exit status of an outcome; with ``strict`` a marginal gain counts as rejected."""
+    return STATUS["rejected" if strict and outcome == "marginal" else outcome]
+
+
+def must_go(verdict: Verdict, *, strict: bool) -> bool:
+    """Whether speculation is switched off now.
+
+    A synthetic acceptance proves nothing about real text, so nothing follows from it.
+    """
+    rejected = status_of(verdict.outcome, strict=strict) is STATUS["rejected"]
+    return rejected and not verdict.synthetic
 
 
 def without_speculation(name: str, here: Here) -> DeployResult:

@@ -1,0 +1,60 @@
+"""What follows from a verdict: the exit status, and whether speculation goes."""
+
+import pytest
+
+from speccompose.acceptance import STATUS, must_go, status_of, without_speculation
+from speccompose.device import verdict
+from speccompose.device.verdict import Verdict
+from speccompose.errors import UsageError
+from tests.serving_board import ServingBoard, serving_board
+
+__all__ = ["serving_board"]
+
+OUTCOMES = {"accepted", "marginal", "rejected", "inconclusive", "invalid"}
+
+
+def test_every_outcome_has_a_status():
+    known = {verdict.ACCEPTED, verdict.MARGINAL, verdict.REJECTED, verdict.INCONCLUSIVE}
+    assert set(STATUS) == known | {verdict.INVALID} == OUTCOMES
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "strict"),
+    [
+        ("accepted", 0, 0),
+        ("marginal", 0, 9),
+        ("rejected", 9, 9),
+        ("inconclusive", 11, 11),
+        ("invalid", 11, 11),
+    ],
+)
+def test_statuses_are_the_contracts(outcome, status, strict):
+    assert status_of(outcome, strict=False) == status
+    assert status_of(outcome, strict=True) == strict
+
+
+@pytest.mark.parametrize("outcome", sorted(OUTCOMES))
+@pytest.mark.parametrize("strict", [False, True])
+def test_speculation_goes_only_where_it_was_proved_useless(outcome, strict):
+    gone = must_go(Verdict(outcome, False, ()), strict=strict)
+    assert gone == (outcome == "rejected" or (strict and outcome == "marginal"))
+    assert not must_go(Verdict(outcome, True, ()), strict=strict)
+
+
+def test_a_rejected_stack_is_redeployed_without_speculation(serving_board: ServingBoard):
+    first = serving_board.deploy(name="mine")
+    assert first.proof.drafts
+    done = without_speculation("mine", serving_board.here)
+    assert done.changed
+    assert done.previous_digest == first.digest
+    assert done.proof.drafts is None
+    (container,) = serving_board.docker.containers.values()
+    assert "--spec-type" not in container["Config"]["Cmd"]
+    assert "--alias" in container["Config"]["Cmd"]
+
+
+def test_a_plan_that_does_not_say_what_was_asked_for(serving_board: ServingBoard):
+    with pytest.raises(UsageError) as caught:
+        without_speculation("nothing", serving_board.here)
+    assert caught.value.code == "no_request_in_plan"
+    assert "--method none" in caught.value.hint

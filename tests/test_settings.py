@@ -1,0 +1,75 @@
+"""Every variable of the environment, and the default without it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from speccompose.settings import Settings, default_data_root, read_settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SIMPLE = {
+    "SPECCOMPOSE_STATE": ("state_root", "/var/lib/speccompose"),
+    "SPECCOMPOSE_SECRETS": ("secrets_root", "/etc/speccompose/secrets"),
+    "SPECCOMPOSE_HUB": ("hub", "https://huggingface.co"),
+    "SPECCOMPOSE_HUB_TOKEN_FILE": ("hub_token_file", None),
+    "SPECCOMPOSE_REGISTRY_MIRROR": ("registry_mirror", None),
+}
+
+
+@pytest.mark.parametrize("variable", SIMPLE)
+def test_a_variable_and_its_default(tmp_path, variable):
+    field, default = SIMPLE[variable]
+    assert getattr(read_settings({}, tmp_path), field) == default
+    assert getattr(read_settings({variable: ""}, tmp_path), field) == default
+    assert getattr(read_settings({variable: "/else"}, tmp_path), field) == "/else"
+
+
+def test_cache(tmp_path):
+    def cache(**environ: str) -> str | None:
+        return read_settings(environ, tmp_path).cache_dir
+
+    assert cache(HOME="/h") == "/h/.cache/speccompose"
+    assert cache(HOME="/h", XDG_CACHE_HOME="/c") == "/c/speccompose"
+    assert cache(HOME="/h", SPECCOMPOSE_CACHE="/x") == "/x"
+    assert cache(HOME="/h", SPECCOMPOSE_CACHE="") is None
+
+
+def test_data(tmp_path):
+    assert read_settings({}, tmp_path).data_root == str(ROOT)
+    moved = read_settings({"SPECCOMPOSE_DATA": str(tmp_path)}, Path("/"))
+    assert moved.data_root == str(tmp_path.resolve())
+    assert default_data_root() == ROOT
+
+
+def test_a_relative_data_root_is_made_absolute(tmp_path):
+    folder = os.path.relpath(tmp_path)
+    moved = read_settings({"SPECCOMPOSE_DATA": folder}, Path("/"))
+    assert moved.data_root == str(tmp_path.resolve())
+
+
+def test_own_data_of_the_user_and_of_the_working_folder(tmp_path):
+    home, here = tmp_path / "home", tmp_path / "here"
+    own = home / ".config" / "speccompose" / "profiles"
+    environ = {"HOME": str(home)}
+    assert read_settings(environ, here).overlays == ()
+    own.mkdir(parents=True)
+    (here / "profiles").mkdir(parents=True)
+    assert read_settings(environ, here).overlays == (str(own), str(here / "profiles"))
+
+
+def test_xdg_moves_the_users_own_data(tmp_path):
+    own = tmp_path / "xdg" / "speccompose" / "profiles"
+    own.mkdir(parents=True)
+    assert read_settings({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, Path("/")).overlays == (
+        str(own),
+    )
+
+
+def test_the_checkouts_own_profiles_are_no_overlay():
+    assert read_settings({"HOME": "/nowhere"}, ROOT).overlays == ()
+
+
+def test_every_setting_can_be_read():
+    covered = {field for field, _ in SIMPLE.values()} | {"data_root", "overlays", "cache_dir"}
+    assert covered == set(Settings.__struct_fields__)
