@@ -203,7 +203,7 @@ def _run_faults(runs: Sequence[Run], rules: Rules) -> List[str]:
         if not run.errors and not _is_measured(run):
             faults.append(f"{run.label}: no speed could be measured")
     speculative = [run for run in runs if run.arm == SPECULATIVE and run.concurrency == rules.alone]
-    if speculative and _accepted_length(speculative, rules) is None:
+    if speculative and not faults and _accepted_length(speculative, rules) is None:
         faults.append("the engine does not tell how many drafts were accepted")
     return faults
 

@@ -17,6 +17,7 @@ from speccompose.device.prompts import PROMPTS, marked_prompts
 from speccompose.device.runs import BASELINE, Run
 from speccompose.device.stream import Endpoint
 
+_WARMUP_SHARE = 4
 _WARMUP_TOKENS = 16
 _SETTLE_TRIES = 10
 _SETTLE_S = 0.02
@@ -121,7 +122,8 @@ def greedy_texts(
 
 def _warm_up(served: Served, pace: Pace, concurrency: int, place: str) -> List[str]:
     """Let every client ask once, briefly; what it measures is thrown away, its errors are not."""
-    ask = Ask(output_tokens=min(_WARMUP_TOKENS, pace.output_tokens), stall_s=pace.stall_s)
+    tokens = min(_WARMUP_TOKENS, max(1, pace.output_tokens // _WARMUP_SHARE))
+    ask = Ask(output_tokens=tokens, stall_s=pace.stall_s)
     prompts = marked_prompts(concurrency, place + "/warm-up")
     load = run_load(served.endpoint, prompts, concurrency=concurrency, ask=ask)
     return [f"warm-up: {error}" for error in load.errors]

@@ -162,7 +162,7 @@ def test_the_planned_arm_runs_first_and_last_and_the_baseline_between():
         (BASE, speculating(2, 2, break_after=9, from_request=9), "connection lost"),
         (BASE, speculating(2, 2, die_at_request=9), "connection lost"),
         (BASE, speculating(2, 2, garbage=True), "without its end"),
-        (BASE, speculating(2, 2, short_by=2), "14 tokens instead of 16"),
+        (BASE, speculating(2, 2, short_by=2), "2 tokens instead of 4"),
         (BASE, speculating(2, 2, context_tokens=60), "exceeds the available context"),
         (BASE, speculating(2, 2, reset_counters_at=70), "went backwards"),
         (BASE, speculating(2, 2, engine=VLLM, counters=False), "does not tell"),

@@ -50,7 +50,7 @@ def test_warm_up_is_asked_but_not_measured():
     done, state = window(Script(rates=FAST), arm=BASELINE, concurrency=2)
     assert len(done.load.samples) == PACE.requests(2) == 4
     assert len(state.bodies) == 4 + 2
-    assert {body["max_tokens"] for body in state.bodies[:2]} == {16}
+    assert {body["max_tokens"] for body in state.bodies[:2]} == {6}
     texts = [body["messages"][0]["content"] for body in state.bodies]
     assert len(set(texts)) == len(texts)
 
@@ -88,7 +88,7 @@ def test_a_baseline_that_speculates_is_an_error():
 @pytest.mark.parametrize("engine", [VLLM, LLAMA_CPP])
 def test_counters_that_go_backwards_are_an_error(engine):
     script = Script(
-        engine=engine, rates=FAST, depth=2, accepted_length=2.0, reset_counters_at=16 + 60
+        engine=engine, rates=FAST, depth=2, accepted_length=2.0, reset_counters_at=6 + 70
     )
     done, _ = window(script)
     assert done.run.errors == ("the engine's counters went backwards: it was restarted",)
