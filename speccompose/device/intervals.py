@@ -80,7 +80,7 @@ def t_quantile(tail: float, freedom: float) -> float:
         exceeded = t_exceeded(value, freedom)
         step = math.log(exceeded / tail) * exceeded / (density * value)
         value *= math.exp(step)
-        if abs(step) <= 1e-12:
+        if abs(step) <= 1e-7:
             break
     return value
 
@@ -118,6 +118,6 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
             c = 1.0 + term / c
             c = c if abs(c) > tiny else tiny
             result *= d * c
-        if abs(d * c - 1.0) < 1e-15:
+        if abs(d * c - 1.0) < 1e-13:
             break
     return result
