@@ -4,6 +4,7 @@ Layer: checkpoint. Pure. Formulas: vLLM's KV cache specs (GQA, MLA, sliding wind
 rules section 4. Where an architecture keeps its memory otherwise the geometry stays unknown.
 """
 
+from speccompose.checkpoint.bounded import bad_checkpoint
 from speccompose.checkpoint.layers import LayerKind, layer_kinds
 from speccompose.checkpoint.table import HEADS, LAYERS, TOKENS, VOCABULARY, Table
 from speccompose.vocab.checkpoint import GeometryFacts, KvBytes
@@ -11,6 +12,10 @@ from speccompose.vocab.model import LinearState
 
 KV_ELEMENT_BYTES = 2
 """bf16 and f16: what both engines take when nothing else is asked for."""
+
+
+KV_LIMIT = 2**40
+"""More bytes than any model keeps per token, window or sequence."""
 
 
 def read_geometry(config: Table, *, mtp_layers: int) -> GeometryFacts | None:
@@ -55,13 +60,17 @@ def max_context(config: Table) -> int | None:
 
 
 def kv_bytes(geometry: GeometryFacts) -> KvBytes:
-    """Bytes per token, per window and per sequence."""
+    """Bytes per token, per window and per sequence.
+
+    Raises:
+        DataError: numbers that are each possible and together are not.
+    """
     heads = geometry.kv_heads * (geometry.head_dim_k + geometry.head_dim_v)
     dims = geometry.sliding_head_dim
     both = 2 * dims if dims else geometry.head_dim_k + geometry.head_dim_v
     sliding = (geometry.sliding_kv_heads or geometry.kv_heads) * both * geometry.sliding_layers
     state = geometry.linear
-    return KvBytes(
+    found = KvBytes(
         token=geometry.attention_layers * heads * KV_ELEMENT_BYTES,
         mtp_token=geometry.mtp_layers * heads * KV_ELEMENT_BYTES,
         window=sliding * KV_ELEMENT_BYTES * (geometry.window_tokens or 0),
@@ -69,6 +78,12 @@ def kv_bytes(geometry: GeometryFacts) -> KvBytes:
         if state
         else 0,
     )
+    if max(found.token, found.mtp_token, found.window, found.state) > KV_LIMIT:
+        raise bad_checkpoint(
+            "its layers would keep more than a terabyte",
+            f"{found.token} bytes per token, {found.window} in windows, {found.state} in states",
+        )
+    return found
 
 
 def _full_heads(config: Table) -> tuple[int, int, int]:

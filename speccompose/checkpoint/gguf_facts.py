@@ -171,10 +171,11 @@ def _tensor_facts(tensors: dict[str, GgufTensor]) -> TensorFacts:
         entry = sums.setdefault(kind.name if kind else f"type {tensor.type}", [0, 0])
         entry[0] += 1
         entry[1] += tensor.elements // kind.weights * kind.bytes if kind else 0
+    listed = all(tensor.type in known for tensor in tensors.values())
     types = sorted(sums.items(), key=lambda item: -item[1][1])
     return TensorFacts(
         count=len(tensors),
-        parameters=sum(tensor.elements for tensor in tensors.values()),
+        parameters=sum(tensor.elements for tensor in tensors.values()) if listed else None,
         types=tuple(
             ElementType(name=name, tensors=count, mib=-(-size // MIB))
             for name, (count, size) in types
@@ -195,8 +196,8 @@ def _tokenizer(values: Table) -> TokenizerFacts | None:
         tokens=len(tokens),
         digest=tokens_digest(kind, numbered, merges),
         texts=tokens,
-        bos_id=values.whole("tokenizer.ggml.bos_token_id", most=VOCABULARY),
-        eos_id=values.whole("tokenizer.ggml.eos_token_id", most=VOCABULARY),
+        bos_id=values.whole("tokenizer.ggml.bos_token_id", most=2**32),
+        eos_id=values.whole("tokenizer.ggml.eos_token_id", most=2**32),
         add_bos=values.flag("tokenizer.ggml.add_bos_token"),
         add_eos=values.flag("tokenizer.ggml.add_eos_token"),
     )

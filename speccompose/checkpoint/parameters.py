@@ -10,7 +10,7 @@ from typing import Final
 
 from speccompose.checkpoint.bounded import MIB
 from speccompose.checkpoint.quantisation import Quantisation
-from speccompose.checkpoint.safetensors_header import StoredTensor
+from speccompose.checkpoint.safetensors_header import BITS, StoredTensor
 from speccompose.vocab.checkpoint import ElementType, TensorFacts
 
 _NO_PARAMETERS: Final = re.compile(
@@ -41,6 +41,8 @@ def _held(
     name: str, tensor: StoredTensor, tensors: Mapping[str, StoredTensor], quantised: Quantisation
 ) -> int | None:
     """Parameters in one tensor; None where its packing is not known."""
+    if tensor.type.upper() not in BITS:
+        return None
     stored = tensor.elements
     if tensor.type == "i32" and name.endswith((".qweight", ".weight_packed")):
         return stored * 32 // quantised.bits if quantised.bits else None
