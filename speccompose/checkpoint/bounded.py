@@ -26,8 +26,17 @@ _Decoded = TypeVar("_Decoded")
 
 
 def bad_checkpoint(brief: str, *details: str, hint: str | None = None) -> DataError:
-    """Make the refusal of a checkpoint (status 3)."""
-    return DataError(brief, details, hint=hint, code="bad_checkpoint")
+    """Make the refusal of a checkpoint (status 3); files are named, ``inspect`` adds where.
+
+    What comes out of a file is made printable: a name may hold anything.
+    """
+    told = tuple(printable(each) for each in details)
+    return DataError(printable(brief), told, hint=hint, code="bad_checkpoint")
+
+
+def printable(text: str) -> str:
+    """The text with control characters spelled out."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def regular_size(path: Path) -> int:
@@ -41,7 +50,7 @@ def regular_size(path: Path) -> int:
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     if not stat.S_ISREG(found.st_mode):
-        raise bad_checkpoint(f"{path} is no regular file")
+        raise bad_checkpoint(f"{path.name} is no regular file")
     return found.st_size
 
 
@@ -54,7 +63,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
     size = regular_size(path)
     if size > limit:
         raise bad_checkpoint(
-            f"{path} is {size} bytes", f"at most {limit} are read of such a file: this is none"
+            f"{path.name} is {size} bytes", f"at most {limit} are read of such a file: this is none"
         )
     try:
         with path.open("rb") as file:
@@ -62,7 +71,7 @@ def read_bounded(path: Path, limit: int) -> bytes:
     except OSError as error:
         raise unreadable(path, error) from None
     if len(content) > limit:
-        raise bad_checkpoint(f"{path} grew beyond {limit} bytes while it was read")
+        raise bad_checkpoint(f"{path.name} grew beyond {limit} bytes while it was read")
     return content
 
 
@@ -76,7 +85,9 @@ def decode_json(content: bytes, path: Path, kind: type[_Decoded]) -> _Decoded:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         hint = "git-lfs has not fetched it" if is_pointer(content) else None
-        raise bad_checkpoint(f"{path} is not usable JSON", str(error)[:200], hint=hint) from None
+        raise bad_checkpoint(
+            f"{path.name} is not usable JSON", str(error)[:200], hint=hint
+        ) from None
 
 
 def read_json(path: Path, limit: int, kind: type[_Decoded]) -> _Decoded:
@@ -96,7 +107,7 @@ def decode_object(content: bytes, path: Path) -> dict[str, Plain]:
     """
     data: Plain = decode_json(content, path, object)  # type: ignore[assignment]
     if not isinstance(data, dict):
-        raise bad_checkpoint(f"{path} is not usable JSON", "wanted an object")
+        raise bad_checkpoint(f"{path.name} is not usable JSON", "wanted an object")
     return data
 
 
@@ -117,4 +128,4 @@ def is_pointer(content: bytes) -> bool:
 def unreadable(path: Path, error: OSError | ValueError) -> DataError:
     """Make the refusal of a path that cannot be read."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return bad_checkpoint(f"cannot read {path}: {reason}")
+    return bad_checkpoint(f"cannot read {path.name}: {reason}")

@@ -18,6 +18,9 @@ from speccompose.vocab.checkpoint import CheckpointFacts
 from speccompose.vocab.method import MethodId
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry, Pairing
 
+_LAST = ("source", "checked")
+"""Keys that stand below what they vouch for, as in the shipped files."""
+
 _NO_ID = re.compile(r"[^a-z0-9._-]+")
 _GGUF_TAIL = re.compile(r"-gguf$")
 _QUANT_TAIL = re.compile(
@@ -128,7 +131,8 @@ def plain_entry(entry: Frozen) -> Plain:
 def _plain(value: object) -> Plain:
     if isinstance(value, msgspec.Struct):
         found: dict[str, Plain] = {}
-        for field in msgspec.structs.fields(value):
+        fields = sorted(msgspec.structs.fields(value), key=lambda each: each.name in _LAST)
+        for field in fields:
             own = getattr(value, field.name)
             if field.required or own != field.default:
                 found[field.name] = _plain(own)

@@ -72,7 +72,7 @@ def list_folder(path: Path) -> Folder:
                 names.append(entry.name)
                 if len(names) > ENTRIES_LIMIT:
                     raise bad_checkpoint(
-                        f"{path} is no checkpoint: it holds more than {ENTRIES_LIMIT} entries"
+                        f"{path.name} is no checkpoint: it holds more than {ENTRIES_LIMIT} entries"
                     )
     except OSError as error:
         raise unreadable(path, error) from None
@@ -89,7 +89,7 @@ def read_weights(folder: Folder) -> Weights:
     if not present:
         raise _no_weights(folder)
     if len(present) > FILES_LIMIT:
-        raise bad_checkpoint(f"{folder.path} holds {len(present)} safetensors files")
+        raise bad_checkpoint(f"{folder.path.name} holds {len(present)} safetensors files")
     index = _read_index(folder) if folder.has(INDEX) else None
     named = present if index is None else tuple(sorted(set(index.values())))
     tensors: dict[str, StoredTensor] = {}
@@ -110,16 +110,16 @@ def _read_index(folder: Folder) -> dict[str, str]:
     path = folder.path / INDEX
     index = read_json(path, INDEX_LIMIT, _Index).weight_map
     if not index:
-        raise bad_checkpoint(f"{path} names no tensor")
+        raise bad_checkpoint(f"{path.name} names no tensor")
     files = sorted(set(index.values()))
     strange = [name for name in files if "/" in name or "\\" in name or name in ("", ".", "..")]
     if strange:
-        raise bad_checkpoint(f"{path} names a file outside its folder: {strange[0][:80]!r}")
+        raise bad_checkpoint(f"{path.name} names a file outside its folder: {strange[0][:80]!r}")
     missing = [name for name in files if not folder.has(name)]
     if missing:
         more = [f"and {len(missing) - 5} more"] if len(missing) > 5 else []
         raise bad_checkpoint(
-            f"{path} names {len(missing)} of {len(files)} files that are not there",
+            f"{path.name} names {len(missing)} of {len(files)} files that are not there",
             *missing[:5],
             *more,
             hint="pull the checkpoint again, it is incomplete",
@@ -133,24 +133,26 @@ def _refuse_double(
     double = known.keys() & found.keys()
     if double:
         raise bad_checkpoint(
-            f"{path} holds {len(double)} tensors that another file of the folder has, too",
+            f"{path.name} holds {len(double)} tensors that another file of the folder has, too",
             f"for example {min(double)[:80]}; there is no {INDEX} to decide",
         )
 
 
 def _refuse_too_many(path: Path, tensors: dict[str, StoredTensor]) -> None:
     if len(tensors) > TENSORS_LIMIT:
-        raise bad_checkpoint(f"{path} lists more than {TENSORS_LIMIT} tensors")
+        raise bad_checkpoint(f"{path.name} lists more than {TENSORS_LIMIT} tensors")
 
 
 def _no_weights(folder: Folder) -> Exception:
     pickled = [name for name in folder.names if _PICKLED.search(name)]
     if pickled:
         return bad_checkpoint(
-            f"{folder.path} holds pickled weights only: {pickled[0]}",
+            f"{folder.path.name} holds pickled weights only: {pickled[0]}",
             "safetensors and GGUF can be read without running them",
             hint="convert it to safetensors",
         )
     return bad_checkpoint(
-        f"{folder.path} holds no weights", "no *.safetensors and no *.gguf", hint="pull it first"
+        f"{folder.path.name} holds no weights",
+        "no *.safetensors and no *.gguf",
+        hint="pull it first",
     )

@@ -47,12 +47,12 @@ def read_gguf(path: Path) -> CheckpointFacts:
     """
     parts = _all_parts(path)
     headers = [read_gguf_header(part) for part in parts]
-    values = metadata(headers[0].values, str(path))
+    values = metadata(headers[0].values, path.name)
     tensors = _joined(parts, headers)
     architecture = values.text("general.architecture")
     if architecture is None:
-        raise bad_checkpoint(f"{path} names no general.architecture")
-    keys = GgufKeys(architecture, headers[0].values, str(path))
+        raise bad_checkpoint(f"{path.name} names no general.architecture")
+    keys = GgufKeys(architecture, headers[0].values, path.name)
     tokenizer = _tokenizer(values)
     mtp = gguf_mtp(keys, tensors)
     speculator = gguf_speculator(keys, tensors)
@@ -119,13 +119,15 @@ def _all_parts(path: Path) -> list[Path]:
         return [path]
     count = int(found[3])
     if not 1 <= count <= PARTS_LIMIT:
-        raise bad_checkpoint(f"{path} would be one of {count} parts")
+        raise bad_checkpoint(f"{path.name} would be one of {count} parts")
     parts = [path.with_name(f"{found[1]}-{n:05d}-of-{found[3]}.gguf") for n in range(1, count + 1)]
     there = set(list_folder(path.parent).names)
     missing = [part.name for part in parts if part.name not in there]
     if missing:
         raise bad_checkpoint(
-            f"{path} lacks {len(missing)} of its {count} parts", *missing[:5], hint="pull it again"
+            f"{path.name} lacks {len(missing)} of its {count} parts",
+            *missing[:5],
+            hint="pull it again",
         )
     return parts
 
@@ -135,12 +137,12 @@ def _joined(parts: list[Path], headers: list[GgufHeader]) -> dict[str, GgufTenso
     for path, header in zip(parts, headers, strict=True):
         for name, tensor in header.tensors.items():
             if name in tensors:
-                raise bad_checkpoint(f"{path} lists {name[:80]}, which another part has, too")
+                raise bad_checkpoint(f"{path.name} lists {name[:80]}, which another part has, too")
             _check_inside(path, name, tensor, header.data_bytes)
             tensors[name] = tensor
     if not tensors:
         raise bad_checkpoint(
-            f"{parts[0]} holds no tensors", "a vocabulary alone is no model that can be served"
+            f"{parts[0].name} holds no tensors", "a vocabulary alone is no model that can be served"
         )
     return tensors
 
@@ -156,7 +158,7 @@ def _check_inside(path: Path, name: str, tensor: GgufTensor, data_bytes: int) ->
     size = -(-tensor.elements // kind.weights) * kind.bytes if kind else 0
     if tensor.offset + size > data_bytes:
         raise bad_checkpoint(
-            f"{path} is cut short",
+            f"{path.name} is cut short",
             f"tensor {name[:80]} ends at byte {tensor.offset + size} of the data, "
             f"the file has {max(data_bytes, 0)}",
             hint="pull it again",

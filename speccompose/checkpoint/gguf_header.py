@@ -65,14 +65,12 @@ def read_gguf_header(path: Path) -> GgufHeader:
             every limit.
     """
     if regular_size(path) < 24:
-        raise bad_checkpoint(f"{path} is no GGUF: it is shorter than any header")
+        raise bad_checkpoint(f"{path.name} is no GGUF: it is shorter than any header")
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _Cursor(path, data).header()
     except OSError as error:
         raise unreadable(path, error) from None
-    except UnicodeDecodeError:
-        raise bad_checkpoint(f"{path}: its header holds text that is no UTF-8") from None
 
 
 class _Cursor:
@@ -107,15 +105,15 @@ class _Cursor:
         if start != MAGIC:
             if is_pointer(self.data[:64]):
                 raise bad_checkpoint(
-                    f"{self.path} is a git-lfs pointer, not weights",
+                    f"{self.path.name} is a git-lfs pointer, not weights",
                     hint="fetch it with git lfs pull",
                 )
-            raise bad_checkpoint(f"{self.path} is no GGUF: it begins with {start!r}")
+            raise bad_checkpoint(f"{self.path.name} is no GGUF: it begins with {start!r}")
         version = self._number("I")
         if version not in VERSIONS:
             big = version & 0xFFFF == 0
             raise bad_checkpoint(
-                f"{self.path} is GGUF version {version}" + (" (big-endian?)" if big else ""),
+                f"{self.path.name} is GGUF version {version}" + (" (big-endian?)" if big else ""),
                 f"versions {' and '.join(map(str, VERSIONS))} can be read",
                 hint="convert the model again with a current llama.cpp",
             )
@@ -165,7 +163,7 @@ class _Cursor:
         length = self._number("Q")
         if length > TEXT_LIMIT:
             raise self._wrong(f"it holds a text of {length} bytes")
-        return self._bytes(length).decode("utf-8", "surrogateescape")
+        return self._bytes(length).decode("utf-8", "backslashreplace")
 
     def _number(self, sign: str) -> int:
         found: int = struct.unpack(f"<{sign}", self._bytes(struct.calcsize(f"<{sign}")))[0]
@@ -175,7 +173,7 @@ class _Cursor:
         end = self.at + count
         if end > len(self.data):
             raise bad_checkpoint(
-                f"{self.path} is cut short",
+                f"{self.path.name} is cut short",
                 f"its header goes on at byte {end}, the file ends at {len(self.data)}",
                 hint="pull it again",
             )
@@ -183,4 +181,4 @@ class _Cursor:
         return self.data[start:end]
 
     def _wrong(self, what: str) -> DataError:
-        return bad_checkpoint(f"{self.path} is no usable GGUF", what)
+        return bad_checkpoint(f"{self.path.name} is no usable GGUF", what)

@@ -79,13 +79,13 @@ def read_hf_folder(folder: Folder) -> CheckpointFacts:
 
 def _read(folder: Folder) -> _Read:
     config = read_object(folder.path / "config.json", CONFIG_LIMIT)
-    root = Table(config, str(folder.path / "config.json"))
+    root = Table(config, "config.json")
     part = root.text_part()
     weights = read_weights(folder)
     separate = None
     if folder.has(_MODELOPT):
         found = read_object(folder.path / _MODELOPT, CONFIG_LIMIT)
-        separate = Table(found, str(folder.path / _MODELOPT))
+        separate = Table(found, _MODELOPT)
     types = {tensor.type for tensor in weights.tensors.values()}
     quantisation = read_quantisation(root, separate, types)
     layers = part.whole("num_hidden_layers", "n_layer", most=LAYERS)
@@ -94,7 +94,7 @@ def _read(folder: Folder) -> _Read:
     mtp = MtpFacts(state="none") if is_draft else mtp_facts(root, weights, quantisation, layers)
     body = tensor_facts(weights.tensors, quantisation)
     if not body.count:
-        raise bad_checkpoint(f"{folder.path} holds weight files without a single tensor")
+        raise bad_checkpoint(f"{folder.path.name} holds weight files without a single tensor")
     return _Read(root, weights, quantisation, mtp, body, speculator)
 
 

@@ -11,6 +11,7 @@ from speccompose.checkpoint.folder import Folder, list_folder
 from speccompose.checkpoint.gguf_facts import is_first_part, read_gguf
 from speccompose.checkpoint.gguf_header import MAGIC
 from speccompose.checkpoint.hf_facts import read_hf_folder
+from speccompose.errors import DataError
 from speccompose.vocab.checkpoint import CheckpointFacts
 
 
@@ -21,6 +22,20 @@ def inspect_checkpoint(path: Path) -> CheckpointFacts:
         DataError: status 3; no checkpoint, or one that is broken, incomplete or absurd.
     """
     try:
+        return _inspect(path.absolute())
+    except DataError as error:
+        raise located(error, path) from None
+
+
+def located(error: DataError, path: Path) -> DataError:
+    """The refusal with the place that was asked for; its lines name files only."""
+    return DataError(
+        error.brief, (*error.details, f"read: {path}"), hint=error.hint, code=error.code
+    )
+
+
+def _inspect(path: Path) -> CheckpointFacts:
+    try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
@@ -30,7 +45,7 @@ def inspect_checkpoint(path: Path) -> CheckpointFacts:
         return read_gguf(path)
     hint = "name its folder" if path.suffix in (".safetensors", ".json") else None
     raise bad_checkpoint(
-        f"{path} is no checkpoint",
+        f"{path.name} is no checkpoint",
         "wanted a folder with config.json and *.safetensors, or a GGUF file",
         hint=hint,
     )
@@ -48,14 +63,14 @@ def _inspect_folder(folder: Folder) -> CheckpointFacts:
         return read_gguf(folder.path / models[0])
     if models:
         raise bad_checkpoint(
-            f"{folder.path} holds {len(models)} GGUF models",
+            f"{folder.path.name} holds {len(models)} GGUF models",
             ", ".join(models[:8]),
             hint="name one of the files",
         )
     if folder.has("config.json"):
         return read_hf_folder(folder)
     raise bad_checkpoint(
-        f"{folder.path} is no checkpoint",
+        f"{folder.path.name} is no checkpoint",
         "it has neither a config.json nor a *.gguf",
         hint="name the folder that the weights were pulled into",
     )

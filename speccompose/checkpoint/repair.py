@@ -55,7 +55,7 @@ def repair_index(path: Path) -> Repair:
     index = decode_object(content, path / INDEX)
     weight_map = index.get("weight_map")
     if not isinstance(weight_map, dict):
-        raise bad_checkpoint(f"{path / INDEX} has no weight_map")
+        raise bad_checkpoint(f"{INDEX} has no weight_map")
     owners = {name: file for name, (file, _) in missing.items()}
     merged = dict(sorted({**weight_map, **owners}.items()))
     tensors = {name: tensor for name, (_, tensor) in missing.items()}
@@ -74,9 +74,11 @@ def _missing(folder: Folder) -> dict[str, tuple[str, StoredTensor]]:
         DataError: a name that stands in the index, or in two of the files.
     """
     if not folder.has("config.json"):
-        raise bad_checkpoint(f"{folder.path} is no safetensors checkpoint: it has no config.json")
+        raise bad_checkpoint(
+            f"{folder.path.name} is no safetensors checkpoint: it has no config.json"
+        )
     config = read_object(folder.path / "config.json", CONFIG_LIMIT)
-    root = Table(config, str(folder.path / "config.json"))
+    root = Table(config, "config.json")
     layers = root.text_part().whole("num_hidden_layers", "n_layer", most=LAYERS)
     is_head = MtpNames(layers if promised_heads(root)[0] else None)
     weights = read_weights(folder)
@@ -93,7 +95,7 @@ def _missing(folder: Folder) -> dict[str, tuple[str, StoredTensor]]:
 
 def _collision(path: Path, file: str, taken: list[str]) -> DataError:
     return bad_checkpoint(
-        f"{path / file} holds {len(taken)} tensors that are registered in another file",
+        f"{file} holds {len(taken)} tensors that are registered in another file",
         f"for example {taken[0][:80]}",
         "which of them is meant cannot be told; nothing was changed",
         hint="remove one of the files",
@@ -122,7 +124,7 @@ def _write(path: Path, content: bytes, repaired: dict[str, Plain]) -> str:
         part.replace(path / INDEX)
         return original
     except OSError as error:
-        raise bad_checkpoint(f"cannot write in {path}: {error.strerror}") from None
+        raise bad_checkpoint(f"cannot write in {path.name}: {error.strerror}") from None
 
 
 def _keep(path: Path, content: bytes) -> str:
@@ -136,7 +138,7 @@ def _keep(path: Path, content: bytes) -> str:
             return name
         if (path / name).read_bytes() == content:
             return name
-    raise bad_checkpoint(f"{path} holds 99 original indexes already")
+    raise bad_checkpoint(f"{path.name} holds 99 original indexes already")
 
 
 def _write_synced(path: Path, content: bytes) -> None:

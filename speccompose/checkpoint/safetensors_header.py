@@ -71,14 +71,14 @@ def read_header(path: Path) -> dict[str, StoredTensor]:
     header = _header_bytes(path, size)
     data_bytes = size - 8 - len(header)
     if header.count(b'"data_offsets"') > TENSORS_LIMIT:
-        raise bad_checkpoint(f"{path} lists more than {TENSORS_LIMIT} tensors")
+        raise bad_checkpoint(f"{path.name} lists more than {TENSORS_LIMIT} tensors")
     found: dict[str, StoredTensor] = {}
     try:
         for name, raw in _NAMES.decode(header).items():
             if name != "__metadata__":
                 found[name] = _tensor(path, name, _ENTRY.decode(raw), data_bytes)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise bad_checkpoint(f"{path}: its header is not usable", str(error)[:200]) from None
+        raise bad_checkpoint(f"{path.name}: its header is not usable", str(error)[:200]) from None
     return found
 
 
@@ -88,19 +88,20 @@ def _header_bytes(path: Path, size: int) -> bytes:
             start = file.read(8)
             if is_pointer(start + file.read(32)):
                 raise bad_checkpoint(
-                    f"{path} is a git-lfs pointer, not weights", hint="fetch it with git lfs pull"
+                    f"{path.name} is a git-lfs pointer, not weights",
+                    hint="fetch it with git lfs pull",
                 )
             length = int.from_bytes(start, "little")
             if len(start) < 8 or length < 2:
-                raise bad_checkpoint(f"{path} is no safetensors file: it has no header")
+                raise bad_checkpoint(f"{path.name} is no safetensors file: it has no header")
             if length > HEADER_LIMIT:
                 raise bad_checkpoint(
-                    f"{path} is no safetensors file",
+                    f"{path.name} is no safetensors file",
                     f"its header would be {length} bytes, at most {HEADER_LIMIT} are allowed",
                 )
             if length > size - 8:
                 raise bad_checkpoint(
-                    f"{path} is cut short",
+                    f"{path.name} is cut short",
                     f"its header is {length} bytes long, the file has {size - 8} after the length",
                     hint="pull it again",
                 )
@@ -113,10 +114,10 @@ def _header_bytes(path: Path, size: int) -> bytes:
 def _tensor(path: Path, name: str, entry: _Entry, data_bytes: int) -> StoredTensor:
     begin, end = entry.data_offsets
     if end < begin:
-        raise bad_checkpoint(f"{path}: tensor {name[:80]} ends before it begins")
+        raise bad_checkpoint(f"{path.name}: tensor {name[:80]} ends before it begins")
     if end > data_bytes:
         raise bad_checkpoint(
-            f"{path} is cut short",
+            f"{path.name} is cut short",
             f"tensor {name[:80]} ends at byte {end}, the file has {data_bytes} bytes of data",
             hint="pull it again",
         )
@@ -124,7 +125,7 @@ def _tensor(path: Path, name: str, entry: _Entry, data_bytes: int) -> StoredTens
     bits = BITS.get(entry.dtype)
     if bits is not None and -(-tensor.elements * bits // 8) != tensor.bytes:
         raise bad_checkpoint(
-            f"{path}: tensor {name[:80]} is {tensor.bytes} bytes",
+            f"{path.name}: tensor {name[:80]} is {tensor.bytes} bytes",
             f"its shape {list(entry.shape[:8])} of {entry.dtype} does not fill that",
         )
     return tensor

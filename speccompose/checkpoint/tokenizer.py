@@ -79,4 +79,4 @@ def identify(kind: str, ids: Mapping[str, int], merges: Iterable[str]) -> Tokeni
 def tokens_digest(kind: str, tokens: Iterable[str], merges: Iterable[str]) -> str:
     """sha256 over kind, tokens and merges in their order."""
     parts = (kind, "\n".join(tokens), "\n".join(merges))
-    return hashlib.sha256("\n\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256("\n\n".join(parts).encode()).hexdigest()

@@ -11,7 +11,7 @@ import msgspec
 
 from speccompose.catalog.yaml_file import dump
 from speccompose.checkpoint.entry import base_of, entry_id, model_entry, pairing, plain_entry
-from speccompose.checkpoint.inspect import inspect_checkpoint
+from speccompose.checkpoint.inspect import inspect_checkpoint, located
 from speccompose.checkpoint.repair import Repair, repair_index
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
@@ -97,7 +97,10 @@ def repair_of(path: Path) -> Repair:
         raise UsageError(
             f"--repair-index wants a safetensors folder, {path} is none", code="repair_not_folder"
         )
-    return repair_index(path)
+    try:
+        return repair_index(path.absolute())
+    except DataError as error:
+        raise located(error, path) from None
 
 
 def with_known_base(facts: CheckpointFacts, catalog: Catalog) -> CheckpointFacts:

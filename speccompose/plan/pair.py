@@ -100,6 +100,7 @@ def _head(
     yield from _head_vocabulary(target, draft, head)
     yield from _layers(target, head)
     yield from _anchor(head, engine)
+    yield from _precision(target, head)
     for each in head.missing:
         yield PairCheck(subject="tensors", fits=False, detail=f"the draft lacks {each}")
 
@@ -184,6 +185,13 @@ def _anchor(head: SpeculatorFacts, engine: EngineEntry) -> Iterator[PairCheck]:
     if head.method == "dflash" and head.sample_from_anchor and engine.id == "vllm":
         detail = "sample_from_anchor=True is not supported for DFlash"
         yield PairCheck(subject="anchor", fits=False, detail=detail)
+
+
+def _precision(target: CheckpointFacts, head: SpeculatorFacts) -> Iterator[PairCheck]:
+    """Assistants trained on the unquantised model hardly fit a quantised one (vllm#41789)."""
+    if head.shared_kv and target.quantisation is not None:
+        detail = "the target is quantised; such pairs were seen to accept next to nothing"
+        yield PairCheck(subject="precision", fits=None, detail=detail)
 
 
 def _deepest(head: SpeculatorFacts, method: MethodId | None) -> int | None:

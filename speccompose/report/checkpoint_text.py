@@ -75,7 +75,13 @@ def checkpoint_text(facts: CheckpointFacts) -> str:
         rows += _speculator_rows(facts.speculator)
     if not facts.is_draft:
         rows.append(["MTP heads", _mtp(facts.mtp)])
-    return "\n".join([facts.name, *columns(rows), *findings_lines(facts.findings)])
+    lines = [facts.name, *columns(rows), *findings_lines(facts.findings)]
+    return "\n".join(_printable(line) for line in lines)
+
+
+def _printable(line: str) -> str:
+    """Names come from files that somebody made: no control characters reach a terminal."""
+    return "".join(char if char.isprintable() else "?" for char in line)
 
 
 def pair_text(verdict: PairVerdict) -> str:
