@@ -62,7 +62,16 @@ def test_synthetic_acceptance_is_marked(catalog):
         plan, acceptance=msgspec.structs.replace(plan.acceptance, synthetic=True)
     )
     assert "synthetic" not in plan_text(plan)
-    assert "synthetic: never a proof" in plan_text(faked)
+    assert "(synthetic: never a proof)" in " ".join(plan_text(faked).split())
+
+
+def test_the_predicted_gain_is_shown_where_there_is_one(catalog):
+    plan = document(catalog, method="dflash")
+    for predicted, shown in ((1.456, "predicted 1.46 x"), (None, None)):
+        speculation = msgspec.structs.replace(plan.speculation, predicted_speedup=predicted)
+        text = plan_text(msgspec.structs.replace(plan, speculation=speculation))
+        assert (shown or "tokens a pass\n") in text
+        assert ("predicted" in text.split("because")[0]) == (predicted is not None)
 
 
 def test_explain_shows_every_decision_with_rule_and_source(catalog):
