@@ -148,6 +148,12 @@ class MismatchError(SpecComposeError):
     status = ExitStatus.MISMATCH
 
 
+class InterruptedVerbError(SpecComposeError):
+    """Interrupted by a signal; what stood before was put back."""
+
+    status = ExitStatus.INTERRUPTED
+
+
 ERROR_BY_STATUS: dict[int, type[SpecComposeError]] = {
     int(cls.status): cls for cls in SpecComposeError.__subclasses__()
 }

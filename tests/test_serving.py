@@ -196,7 +196,6 @@ def test_another_name_is_another_stack(serving_board, thor):
     assert second.memory.available_mib < committed.memory.available_mib
 
 
-@pytest.mark.xfail(strict=True, reason="errors.py has no class of status 130: it comes out as 1")
 def test_an_interrupted_deploy_is_130(serving_board: ServingBoard):
     def interrupt() -> None:
         serving_board.docker.after_up = lambda: None

@@ -10,7 +10,7 @@ from typing import Final
 
 from speccompose.vocab.facts import RawFacts
 
-_IDENTITY_FILE: Final = re.compile(r"serial|uuid|machine-id|asset_tag", re.IGNORECASE)
+_IDENTITY_FILE: Final = re.compile(r"serial|uuid|machine-id|asset_tag|/ecid$", re.IGNORECASE)
 _IDENTITY_LINE: Final = re.compile(
     r"^[ \t#]{0,8}[\w .-]{0,40}?(?:serial(?:[ _-]?num(?:ber)?)?|uuid)[ \t]*[:=].*(?:\n|\Z)",
     re.IGNORECASE | re.MULTILINE,

@@ -93,7 +93,7 @@ def digest_hex(digest: str) -> str:
     Raises:
         ValueError: when it is no such digest (it becomes a folder name).
     """
-    match = _DIGEST.match(digest)
+    match = _DIGEST.fullmatch(digest)
     if match is None:
         raise ValueError(f"not a sha256 digest: {digest!r}")
     return match.group(1)
@@ -101,7 +101,7 @@ def digest_hex(digest: str) -> str:
 
 def is_stack_name(name: str) -> bool:
     """Whether the name can be a folder and a Compose project."""
-    return _NAME.match(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 def known_stacks(roots: Roots) -> Tuple[str, ...]:

@@ -28,7 +28,7 @@ TARGET_PATH = "/models/target"
 DRAFT_PATH = "/models/draft"
 SECRETS_PATH = "/secrets"
 
-_NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}$")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 def assemble_stack(
@@ -117,7 +117,7 @@ def stack_name(model: ModelEntry, request: StackRequest) -> str:
     """
     if request.name is None:
         return re.sub(r"[^a-z0-9]+", "-", model.id).strip("-")
-    if not _NAME.match(request.name):
+    if not _NAME.fullmatch(request.name):
         raise UsageError(
             f"--name {request.name} cannot name a stack",
             hint="use lower-case letters, digits and dashes, for example qwen3-8b",

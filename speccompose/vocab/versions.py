@@ -18,7 +18,7 @@ def normalise_l4t(text: str) -> str:
     Raises:
         ValueError: when the text is no L4T version.
     """
-    match = _L4T.match(text.strip().lstrip("rR"))
+    match = _L4T.fullmatch(text.strip().lstrip("rR"))
     if match is None:
         raise ValueError(f"not an L4T version: {text!r} (wanted X.Y.Z, for example 36.4.3)")
     return ".".join(str(int(part or 0)) for part in match.groups())
