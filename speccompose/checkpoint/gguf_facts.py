@@ -22,6 +22,7 @@ from speccompose.checkpoint.tokenizer import tokens_digest
 from speccompose.vocab.checkpoint import (
     CheckpointFacts,
     ElementType,
+    GeometryFacts,
     MtpFacts,
     TensorFacts,
     TokenizerFacts,
@@ -56,16 +57,10 @@ def read_gguf(path: Path) -> CheckpointFacts:
     tokenizer = _tokenizer(values)
     mtp = gguf_mtp(keys, tensors)
     speculator = gguf_speculator(keys, tensors)
-    served = mtp.heads if mtp.state == "present" else 0
     vocab_size = _vocab_size(keys, tokenizer)
-    geometry = None
-    if speculator is None or not speculator.shared_kv:
-        geometry = read_gguf_geometry(keys, vocab_size=vocab_size, mtp_layers=served)
     facts = _tensor_facts(tensors)
-    if geometry is not None:
-        table_m = table_parameters_m(tensors)
-        routed = gguf_experts(keys, _body(tensors, geometry.layers))
-        geometry = with_experts(geometry, routed, table_m=table_m, total=facts.parameters)
+    shared = speculator is not None and speculator.shared_kv
+    geometry = None if shared else _geometry(keys, tensors, mtp, vocab_size=vocab_size)
     blocks = keys.table.whole("block_count", most=LAYERS)
     return CheckpointFacts(
         name=path.name,
@@ -89,7 +84,7 @@ def read_gguf(path: Path) -> CheckpointFacts:
         tokenizer=tokenizer,
         mtp=mtp,
         speculator=speculator,
-        findings=_findings(mtp, geometry is None and not (speculator and speculator.shared_kv)),
+        findings=_findings(mtp, geometry is None and not shared),
     )
 
 
@@ -99,6 +94,18 @@ def metadata(values: dict[str, Value], where: str) -> Table:
         key: list(value) if isinstance(value, list) else value for key, value in values.items()
     }
     return Table(plain, where)
+
+
+def _geometry(
+    keys: GgufKeys, tensors: dict[str, GgufTensor], mtp: MtpFacts, *, vocab_size: int | None
+) -> GeometryFacts | None:
+    served = mtp.heads if mtp.state == "present" else 0
+    geometry = read_gguf_geometry(keys, vocab_size=vocab_size, mtp_layers=served)
+    if geometry is None:
+        return None
+    routed = gguf_experts(keys, _body(tensors, geometry.layers))
+    total = _tensor_facts(tensors).parameters
+    return with_experts(geometry, routed, table_m=table_parameters_m(tensors), total=total)
 
 
 def quant_of(name: str) -> str | None:

@@ -3,6 +3,7 @@
 Layer: checkpoint. Reads config.json, the index, headers and tokenizer files; never weights.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from speccompose.checkpoint.bounded import CONFIG_LIMIT, MIB, bad_checkpoint, read_object
@@ -118,36 +119,7 @@ def _geometry(read: _Read, part: Table) -> GeometryFacts | None:
 
 
 def _findings(read: _Read, geometry: GeometryFacts | None, folder: Folder) -> tuple[Finding, ...]:
-    found: list[Finding] = []
-    mtp = read.mtp
-    if mtp.state == "stripped":
-        found.append(
-            warning(
-                "mtp_stripped",
-                f"config.json promises prediction heads ({mtp.key} {mtp.heads}), "
-                "but no tensor of them is there",
-                hint="mtp will not run; take a checkpoint that kept them",
-            )
-        )
-    if mtp.state == "outside_index":
-        found.append(
-            warning(
-                "mtp_outside_index",
-                f"{mtp.outside} tensors of prediction heads lie in "
-                f"{', '.join(mtp.outside_files)}, which {INDEX} does not name",
-                hint="engines will not load them; --repair-index registers them",
-            )
-        )
-    if mtp.unquantised:
-        found.append(
-            warning(
-                "mtp_unquantised",
-                f"{len(mtp.unquantised)} weights of prediction heads are not quantised, and the "
-                f"quantisation does not leave them out: {mtp.unquantised[0]}",
-                hint="vLLM versions without a fix fail on their shapes; mtp is not taken",
-                source="GH vllm-project/vllm#38832, #38650",
-            )
-        )
+    found = list(_mtp_findings(read.mtp))
     if read.weights.lost:
         found.append(
             warning(
@@ -163,3 +135,28 @@ def _findings(read: _Read, geometry: GeometryFacts | None, folder: Folder) -> tu
             info("geometry_unknown", f"{folder.path.name}: how its layers keep memory is not known")
         )
     return tuple(found)
+
+
+def _mtp_findings(mtp: MtpFacts) -> Iterator[Finding]:
+    if mtp.state == "stripped":
+        yield warning(
+            "mtp_stripped",
+            f"config.json promises prediction heads ({mtp.key} {mtp.heads}), "
+            "but no tensor of them is there",
+            hint="mtp will not run; take a checkpoint that kept them",
+        )
+    if mtp.state == "outside_index":
+        yield warning(
+            "mtp_outside_index",
+            f"{mtp.outside} tensors of prediction heads lie in "
+            f"{', '.join(mtp.outside_files)}, which {INDEX} does not name",
+            hint="engines will not load them; --repair-index registers them",
+        )
+    if mtp.unquantised:
+        yield warning(
+            "mtp_unquantised",
+            f"{len(mtp.unquantised)} weights of prediction heads are not quantised, and the "
+            f"quantisation does not leave them out: {mtp.unquantised[0]}",
+            hint="vLLM versions without a fix fail on their shapes; mtp is not taken",
+            source="GH vllm-project/vllm#38832, #38650",
+        )
