@@ -108,7 +108,8 @@ def _parameters(facts: CheckpointFacts) -> str:
         return "not known: it is packed in a way that is not known here"
     active = facts.geometry.active_parameters_m if facts.geometry is not None else None
     used = f", {active / 1e3:.1f} B of them for one token" if active else ""
-    return f"{total / 1e9:.2f} B{used}, {facts.tensors.count} tensors"
+    size = f"{total / 1e9:.2f} B" if total >= 1e9 else f"{total / 1e6:.1f} M"
+    return f"{size}{used}, {facts.tensors.count} tensors"
 
 
 def _format(facts: CheckpointFacts) -> str:

@@ -27,7 +27,7 @@ from tests.checkpoint.made import (
 )
 
 QUICK = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 MEMORY = 64 * 1024 * 1024
 
