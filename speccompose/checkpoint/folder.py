@@ -21,7 +21,7 @@ from speccompose.checkpoint.bounded import (
 from speccompose.checkpoint.safetensors_header import TENSORS_LIMIT, StoredTensor, read_header
 
 INDEX: Final = "model.safetensors.index.json"
-ENTRIES_LIMIT: Final = 5_000
+ENTRIES_LIMIT: Final = 2_500
 FILES_LIMIT: Final = 2_000
 _PICKLED = re.compile(r"\.(bin|pt|pth|ckpt)$")
 

@@ -386,9 +386,9 @@ def test_two_gigabytes_of_json_cost_nothing(tmp_path, name):
 
 
 def test_a_crowd_is_no_checkpoint(tmp_path):
-    for number in range(5_001):
+    for number in range(2_501):
         (tmp_path / str(number)).touch()
-    with pytest.raises(DataError, match="more than 5000 entries"):
+    with pytest.raises(DataError, match="more than 2500 entries"):
         inspect_checkpoint(tmp_path)
 
 
