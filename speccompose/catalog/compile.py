@@ -11,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from speccompose.catalog.crosscheck import contradictions
+from speccompose.catalog.engine_tables import with_tables
 from speccompose.catalog.layout import KINDS, DataFile, ReleasesFile, SocsFile
 from speccompose.catalog.plain_data import Plain
 from speccompose.catalog.problem import (
@@ -30,7 +31,7 @@ from speccompose.catalog.yaml_file import parse
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.device import DeviceProfile
-from speccompose.vocab.engine import EngineEntry
+from speccompose.vocab.engine import EngineEntry, EngineTables
 from speccompose.vocab.image import ImageEntry
 from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.model import ModelEntry
@@ -74,7 +75,10 @@ def compile_catalog(sources: Sources) -> Catalog:
         images=tables.images,
         models=tables.models,
         methods=tables.methods,
-        engines=tables.engines,
+        engines={
+            name: with_tables(engine, tables.flags.get(name))
+            for name, engine in tables.engines.items()
+        },
         templates=sources.templates,
         overlays=sources.overlays,
     )
@@ -143,6 +147,7 @@ def _tables(
         models={entry.id: entry for entry in _of(entries, ModelEntry)},
         methods={entry.id: entry for entry in _of(entries, MethodEntry)},
         engines={entry.id: entry for entry in _of(entries, EngineEntry)},
+        flags={entry.id: entry for entry in _of(entries, EngineTables)},
         known=known,
     )
 

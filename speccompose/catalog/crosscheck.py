@@ -7,7 +7,7 @@ Decides nothing: which image or method is taken is plan's business.
 from collections.abc import Iterator
 
 from speccompose.catalog.crosscheck_boards import check_devices, check_releases, check_socs
-from speccompose.catalog.crosscheck_engines import check_engines, check_methods
+from speccompose.catalog.crosscheck_engines import check_engines, check_flags, check_methods
 from speccompose.catalog.crosscheck_images import check_images
 from speccompose.catalog.crosscheck_models import check_models
 from speccompose.catalog.tables import Contradiction, Tables
@@ -22,3 +22,4 @@ def contradictions(tables: Tables) -> Iterator[Contradiction]:
     yield from check_models(tables)
     yield from check_methods(tables)
     yield from check_engines(tables)
+    yield from check_flags(tables)

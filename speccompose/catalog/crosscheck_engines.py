@@ -14,10 +14,12 @@ from speccompose.catalog.tables import (
     bad_range,
     no_version,
     repeated,
+    unknown,
     unknown_keys,
 )
-from speccompose.vocab.engine import EngineEntry, VersionedName
+from speccompose.vocab.engine import EngineEntry, EngineTables, VersionedName
 from speccompose.vocab.method import MethodEntry
+from speccompose.vocab.versions import version_key
 
 
 def check_methods(tables: Tables) -> Iterator[Contradiction]:
@@ -55,6 +57,9 @@ def check_engines(tables: Tables) -> Iterator[Contradiction]:
             _names("flags", engine.flags),
             _names("speculation_fields", engine.speculation_fields),
             _names("removed_environment", engine.removed_environment),
+            _sources("flags", engine.flags),
+            _sources("speculation_fields", engine.speculation_fields),
+            _defaults(engine),
             _faults(engine),
             unknown_keys(
                 ("kv_dtype_by_family",), engine.kv_dtype_by_family, FAMILIES, "a device family"
@@ -67,14 +72,57 @@ def check_engines(tables: Tables) -> Iterator[Contradiction]:
             yield Contradiction("engine", engine.id, mistake)
 
 
+def check_flags(tables: Tables) -> Iterator[Contradiction]:
+    """Each extracted table: of an engine that exists, versions in order, ranges that are ranges."""
+    for table in tables.flags.values():
+        for mistake in chain(
+            unknown(("id",), table.id, tables.ids("engine"), "an engine"),
+            _order(table),
+            _names("flags", table.flags),
+            _names("speculation_fields", table.speculation_fields),
+        ):
+            yield Contradiction("flag", table.id, mistake)
+
+
+def _order(table: EngineTables) -> Iterator[Mistake]:
+    before = None
+    for index, read in enumerate(table.versions):
+        path = ("versions", index, "version")
+        bad = list(no_version(path, read.version))
+        yield from bad
+        if bad:
+            continue
+        key = version_key(read.version)
+        if before is not None and key <= before:
+            yield Mistake(path, f"expected a version above the one before, found {read.version}")
+        before = key
+
+
+def _sources(table: str, rows: tuple[VersionedName, ...]) -> Iterator[Mistake]:
+    for index, row in enumerate(rows):
+        if not row.source:
+            yield Mistake((table, index), f"expected a source for {row.name}")
+
+
+def _defaults(engine: EngineEntry) -> Iterator[Mistake]:
+    for index, row in enumerate(engine.defaults):
+        yield from bad_range(("defaults", index), ("since", row.since), ("below", row.below))
+
+
 def _names(table: str, rows: tuple[VersionedName, ...]) -> Iterator[Mistake]:
     """A name may stand in several rows when each has its own start."""
     yield from repeated((table,), rows, lambda row: (row.name, row.since), "each name", "name")
     for index, row in enumerate(rows):
         path = (table, index)
         yield from bad_range(path, ("since", row.since), ("below", row.below))
-        for value, since in row.value_since.items():
-            yield from no_version((*path, "value_since", value), since)
+        for key, lives in (
+            ("spelling_since", row.spelling_since),
+            ("spelling_below", row.spelling_below),
+            ("value_since", row.value_since),
+            ("value_below", row.value_below),
+        ):
+            for name, version in lives.items():
+                yield from no_version((*path, key, name), version)
 
 
 def _faults(engine: EngineEntry) -> Iterator[Mistake]:

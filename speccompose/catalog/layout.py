@@ -8,7 +8,7 @@ from typing import Final
 
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.device import DeviceProfile, ReleaseRow, SocProfile
-from speccompose.vocab.engine import EngineEntry
+from speccompose.vocab.engine import EngineEntry, EngineTables
 from speccompose.vocab.image import ImageEntry
 from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.model import ModelEntry
@@ -27,7 +27,14 @@ class SocsFile(Frozen, frozen=True, kw_only=True):
 
 
 DataFile = (
-    ReleasesFile | SocsFile | DeviceProfile | ImageEntry | ModelEntry | MethodEntry | EngineEntry
+    ReleasesFile
+    | SocsFile
+    | DeviceProfile
+    | ImageEntry
+    | ModelEntry
+    | MethodEntry
+    | EngineEntry
+    | EngineTables
 )
 
 KINDS: Final[Mapping[str, type[DataFile]]] = {
@@ -38,6 +45,7 @@ KINDS: Final[Mapping[str, type[DataFile]]] = {
     "model": ModelEntry,
     "method": MethodEntry,
     "engine": EngineEntry,
+    "flag": EngineTables,
 }
 TABLE_FILES: Final[Mapping[str, str]] = {"releases.yaml": "release", "socs.yaml": "soc"}
 """Files under profiles/ that hold a whole table; id of such a file is its stem."""
@@ -47,6 +55,7 @@ FOLDERS: Final[Mapping[str, str]] = {
     "models": "model",
     "methods": "method",
     "engines": "engine",
+    "flags": "flag",
 }
 """Folders under profiles/ with one <id>.yaml per entry."""
 

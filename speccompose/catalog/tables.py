@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeVar, get_args
 from speccompose.catalog.problem import KeyPath, Mistake, did_you_mean
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.device import DeviceProfile, Family, ReleaseRow, SocProfile
-from speccompose.vocab.engine import EngineEntry
+from speccompose.vocab.engine import EngineEntry, EngineTables
 from speccompose.vocab.image import ImageEntry
 from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.model import ModelEntry
@@ -34,6 +34,7 @@ class Tables(Frozen, frozen=True, kw_only=True):
     models: dict[str, ModelEntry]
     methods: dict[str, MethodEntry]
     engines: dict[str, EngineEntry]
+    flags: dict[str, EngineTables]
     known: frozenset[tuple[str, str]]
 
     def ids(self, kind: str) -> tuple[str, ...]:

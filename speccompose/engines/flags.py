@@ -4,12 +4,11 @@ Layer: engines. Pure. Turns flag names, values and the engine's flag table into 
 a refusal that names the version a flag needs.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping
 
+from speccompose.engines.names import find_name, knows_name, require_name, require_value
 from speccompose.errors import ImageError
 from speccompose.vocab.engine import EngineEntry, VersionedName
-from speccompose.vocab.versions import version_key, within
 
 
 class FlagList:
@@ -56,25 +55,23 @@ class FlagList:
         return tuple(words)
 
     def _key(self, name: str) -> str:
-        entry = find_flag(self._engine, name)
+        entry = find_flag(self._engine, name, self._version)
         return name if entry is None else entry.name
 
 
-def find_flag(engine: EngineEntry, name: str) -> VersionedName | None:
-    """The flag's row, by name or alias."""
-    for entry in engine.flags:
-        if name == entry.name or name in entry.aliases:
-            return entry
-    return None
+def find_flag(engine: EngineEntry, name: str, version: str | None = None) -> VersionedName | None:
+    """The flag's row, by name or alias: the one that has the version, else the oldest."""
+    return find_name(engine.flags, name, version)
+
+
+def same_flag(engine: EngineEntry, name: str, other: str) -> bool:
+    """Whether both are spellings of one flag."""
+    return any({name, other} <= set(row.spellings) for row in engine.flags)
 
 
 def is_known(engine: EngineEntry, version: str, name: str, value: str | None = None) -> bool:
     """Whether the version has the flag and takes the value."""
-    entry = find_flag(engine, name)
-    if entry is None or not within(version, entry.since, entry.below):
-        return False
-    since = _value_since(entry, value)
-    return since is None or within(version, since, None)
+    return knows_name(engine.flags, version, name, value)
 
 
 def check_flags(engine: EngineEntry, version: str, arguments: Iterable[str]) -> None:
@@ -88,13 +85,16 @@ def check_flags(engine: EngineEntry, version: str, arguments: Iterable[str]) -> 
     words = list(arguments)
     at = 0
     while at < len(words):
-        entry = require_flag(engine, version, words[at])
-        if entry.takes_value:
-            at += 1
+        row = require_flag(engine, version, words[at])
+        at += 1
+        if row.takes_value:
             if at == len(words):
                 raise ImageError(f"flag {words[at - 1]} needs a value", code="flag_refused")
-            _require_value(engine, version, entry, words[at])
-        at += 1
+            require_value(engine, version, row, words[at])
+            at += 1
+        elif at < len(words) and not words[at].startswith("-"):
+            brief = f"flag {words[at - 1]} takes no value, found {words[at]}"
+            raise ImageError(brief, code="flag_refused", source=row.source)
 
 
 def require_flag(engine: EngineEntry, version: str, name: str) -> VersionedName:
@@ -103,59 +103,4 @@ def require_flag(engine: EngineEntry, version: str, name: str) -> VersionedName:
     Raises:
         ImageError: status 5; unknown, too new or gone.
     """
-    entry = find_flag(engine, name)
-    if entry is None:
-        raise _unknown(engine, version, name)
-    if entry.since is not None and version_key(version) < version_key(entry.since):
-        raise _refused(
-            f"flag {name} needs {engine.name} >= {entry.since}, image has {version}", entry
-        )
-    if entry.below is not None and version_key(version) >= version_key(entry.below):
-        raise _refused(
-            f"flag {name} is gone from {engine.name} {entry.below} on, image has {version}", entry
-        )
-    return entry
-
-
-def _require_value(engine: EngineEntry, version: str, entry: VersionedName, value: str) -> None:
-    since = _value_since(entry, value)
-    if since is not None and not within(version, since, None):
-        raise _refused(
-            f"{entry.name} {value} needs {engine.name} >= {since}, image has {version}", entry
-        )
-
-
-def _value_since(entry: VersionedName, value: str | None) -> str | None:
-    """First version of a value; the longest name that the value starts with decides."""
-    if value is None:
-        return None
-    names = [name for name in entry.value_since if value.startswith(name)]
-    return entry.value_since[max(names, key=len)] if names else None
-
-
-def _unknown(engine: EngineEntry, version: str, name: str) -> ImageError:
-    near = _near(engine, version, name)
-    return ImageError(
-        f"{engine.name} has no flag {name} that the catalog knows",
-        hint=f"did you mean {', '.join(near)}?" if near else None,
-        code="flag_unknown",
-        source=engine.source,
-    )
-
-
-def _near(engine: EngineEntry, version: str, name: str) -> list[str]:
-    """Flags of this version with the same words in another order, then those spelled alike."""
-    names = [
-        spelling
-        for flag in engine.flags
-        if within(version, flag.since, flag.below)
-        for spelling in (flag.name, *flag.aliases)
-    ]
-    turned = [each for each in names if sorted(each.split("-")) == sorted(name.split("-"))]
-    alike = difflib.get_close_matches(name, names, n=3)
-    return list(dict.fromkeys([*turned, *alike]))[:3]
-
-
-def _refused(brief: str, entry: VersionedName) -> ImageError:
-    hint = f"use {entry.instead}" if entry.instead else None
-    return ImageError(brief, hint=hint, code="flag_refused", source=entry.source)
+    return require_name(engine, engine.flags, version, name, kind="flag")

@@ -30,7 +30,18 @@ OWNED: Mapping[str, str] = {
     "--spec-type": "use --method",
     "--spec-draft-n-max": "use --depth",
     "--draft-max": "use --depth",
+    "--spec-default": "use --method",
     "--model-draft": "use --draft",
+    "--hf-repo-draft": "use --draft",
+    "--hf-repo": "use --model",
+    "--hf-file": "use --model",
+    "--model-url": "use --model",
+    "--docker-repo": "use --model",
+    "--models-dir": "a stack serves one model",
+    "--models-preset": "a stack serves one model",
+    "--api-prefix": "health and speculation are checked on the server's own paths",
+    "--ssl-key-file": "the server is checked over plain HTTP; put a proxy before it",
+    "--ssl-cert-file": "the server is checked over plain HTTP; put a proxy before it",
 }
 """Flags that a plan option owns, with that option."""
 
@@ -48,8 +59,8 @@ _SAMPLING: Mapping[str, str] = {
 UNNAMED_GGUF = "model.gguf"
 """A GGUF whose file name no source gives: `pull` leaves the repo's only one under this name."""
 
-_MANY_LAYERS = "99"
-"""All layers, for builds that do not take the word 'all'."""
+_ALL_LAYERS = "all"
+"""Every build from the floor on takes this word; ``auto`` would leave the choice to it."""
 
 
 class LlamaCpp:
@@ -104,7 +115,7 @@ def _put_memory(flags: FlagList, inputs: EngineInputs) -> None:
     flags.put("-c", str(memory.context_tokens * memory.sequences))
     flags.put("-np", str(memory.sequences))
     if _has_gpu(inputs):
-        flags.put("-ngl", _all_layers(inputs, "-ngl"))
+        flags.put("-ngl", _ALL_LAYERS)
         flags.put("-fa", "on")
     flags.put("-fit", "off")
     flags.put("--cache-ram", str(memory.prompt_cache_mib))
@@ -125,7 +136,7 @@ def _put_speculation(flags: FlagList, inputs: EngineInputs) -> None:
         return
     flags.put("--model-draft", f"{inputs.draft_path}/{plan.draft_file or UNNAMED_GGUF}")
     if _has_gpu(inputs):
-        flags.put("-ngld", _all_layers(inputs, "-ngld"))
+        flags.put("-ngld", _ALL_LAYERS)
 
 
 def _needs_type(inputs: EngineInputs, kind: str) -> bool:
@@ -182,10 +193,6 @@ def _meant_flags(inputs: EngineInputs) -> tuple[tuple[str, str], ...]:
 def is_about_speculation(engine: EngineEntry, flag: str) -> bool:
     """Whether a flag means nothing without speculation."""
     return normalise_name(engine, flag).startswith("--spec-")
-
-
-def _all_layers(inputs: EngineInputs, flag: str) -> str:
-    return "all" if is_known(inputs.engine, inputs.version, flag, "all") else _MANY_LAYERS
 
 
 def _has_gpu(inputs: EngineInputs) -> bool:

@@ -6,7 +6,7 @@ owns is refused, because the plan would otherwise say one thing and the server d
 
 from collections.abc import Iterable, Mapping
 
-from speccompose.engines.flags import FlagList, find_flag, require_flag
+from speccompose.engines.flags import FlagList, find_flag, require_flag, same_flag
 from speccompose.errors import ImageError, UsageError
 from speccompose.vocab.engine import EngineEntry, Fault, VersionedName
 
@@ -25,11 +25,9 @@ def normalise_name(engine: EngineEntry, flag: str) -> str:
 
 def set_value(engine: EngineEntry, set_flags: Iterable[tuple[str, str]], name: str) -> str | None:
     """What the user set a flag to, the last one winning; None when it was not set."""
-    wanted = find_flag(engine, name)
     found = None
     for flag, value in set_flags:
-        entry = find_flag(engine, normalise_name(engine, flag))
-        if entry is not None and entry == wanted:
+        if same_flag(engine, name, normalise_name(engine, flag)):
             found = value
     return found
 

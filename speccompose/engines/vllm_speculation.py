@@ -7,10 +7,9 @@ each one is checked against the catalog's table before it is printed.
 import json
 from collections.abc import Iterable
 
-from speccompose.errors import ImageError
+from speccompose.engines.names import knows_name, require_name, require_value
 from speccompose.vocab.engine import EngineEntry, Fault
 from speccompose.vocab.plan import SpeculationPlan
-from speccompose.vocab.versions import within
 
 FLAG = "--speculative-config"
 
@@ -46,28 +45,17 @@ def speculative_json(
         fields["prompt_lookup_min"] = speculation.lookup_min
     if speculation.lookup_max is not None:
         fields["prompt_lookup_max"] = speculation.lookup_max
-    if kv_dtype and speculation.draft_repo and _has_field(engine, version, "kv_cache_dtype"):
+    if kv_dtype and speculation.draft_repo and _takes(engine, version, "kv_cache_dtype"):
         fields["kv_cache_dtype"] = kv_dtype
     for fault in faults:
         for name, value in fault.flags.items():
             if name.startswith(f"{FLAG}."):
                 fields[name.removeprefix(f"{FLAG}.")] = value
-    for name in fields:
-        _require_field(engine, version, name)
+    for name, field in fields.items():
+        row = require_name(engine, engine.speculation_fields, version, name, kind=f"{FLAG} key")
+        require_value(engine, version, row, str(field))
     return json.dumps(fields, separators=(",", ":"))
 
 
-def _has_field(engine: EngineEntry, version: str, name: str) -> bool:
-    return any(
-        field.name == name and within(version, field.since, field.below)
-        for field in engine.speculation_fields
-    )
-
-
-def _require_field(engine: EngineEntry, version: str, name: str) -> None:
-    if not _has_field(engine, version, name):
-        raise ImageError(
-            f"{engine.name} {version} does not take {name} in {FLAG}",
-            code="flag_refused",
-            source=engine.source,
-        )
+def _takes(engine: EngineEntry, version: str, name: str) -> bool:
+    return knows_name(engine.speculation_fields, version, name)

@@ -10,6 +10,7 @@ import re
 import msgspec
 
 from speccompose.engines import ENGINES
+from speccompose.engines.defaults import explain_defaults
 from speccompose.engines.protocol import EngineInputs
 from speccompose.errors import UsageError
 from speccompose.plan.choose import Fit
@@ -50,6 +51,7 @@ def assemble_stack(
     entry, engine = inputs.engine, ENGINES[inputs.engine.id]
     weights_mib = fit.memory.weights_mib + fit.memory.draft_mib
     deadline_s = start_deadline_s(device, entry, weights_mib)
+    command, environment = engine.command(inputs), _environment(inputs, deadline_s)
     plan = StackPlan(
         name=stack_name(model, request),
         request=request,
@@ -61,8 +63,8 @@ def assemble_stack(
         memory=fit.memory,
         image_reference=image_reference(fit),
         entrypoint=fit.choice.image.entrypoint,
-        command=engine.command(inputs),
-        environment=_environment(inputs, deadline_s),
+        command=command,
+        environment=environment,
         mounts=_mounts(fit, request, stack_name(model, request)),
         port=inputs.port,
         bind=request.bind,
@@ -75,7 +77,10 @@ def assemble_stack(
         served_name=inputs.served_name,
         api_key=request.api_key_file is not None,
         findings=_findings(device, fit, exposure_findings(request, entry)),
-        decisions=_decisions(device, fit, explain_deadline(device, entry, weights_mib)),
+        decisions=(
+            *_decisions(device, fit, explain_deadline(device, entry, weights_mib)),
+            *explain_defaults(inputs, command, environment),
+        ),
         digest="",
     )
     return msgspec.structs.replace(plan, digest=plan_digest(plan))
@@ -182,7 +187,8 @@ def _acceptance(inputs: EngineInputs) -> Acceptance:
 def _mounts(fit: Fit, request: StackRequest, name: str) -> tuple[Mount, ...]:
     models = f"{request.state_root}/models"
     checkpoint: Checkpoint = fit.choice.checkpoint
-    mounts = [Mount(source=f"{models}/{repo_directory(checkpoint.repo)}", target=TARGET_PATH)]
+    target = checkpoint.path or f"{models}/{repo_directory(checkpoint.repo)}"
+    mounts = [Mount(source=target, target=TARGET_PATH)]
     if fit.speculation.draft_repo is not None:
         draft = repo_directory(fit.speculation.draft_repo)
         mounts.append(Mount(source=f"{models}/{draft}", target=DRAFT_PATH))

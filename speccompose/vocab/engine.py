@@ -1,8 +1,10 @@
 """What is known of one server engine, per version: flags, fields, defaults that bite, faults.
 
-Layer: vocab. Filled from profiles/engines/<name>.yaml; the argument lists are built in engines/.
+Layer: vocab. Filled from profiles/flags/<name>.yaml (extracted from the engine's sources) and
+profiles/engines/<name>.yaml (by hand, on top of it); the argument lists are built in engines/.
 """
 
+import datetime
 from collections.abc import Mapping
 from typing import Literal
 
@@ -15,7 +17,10 @@ from speccompose.vocab.method import MethodId
 class VersionedName(Frozen, frozen=True, kw_only=True):
     """A flag or field that exists in since <= version < below; open ends mean 'all we know'.
 
-    ``value_since``: values younger than the flag, each with the first version that takes it.
+    ``spelling_*`` and ``value_*``: spellings and values with a shorter life than the row.
+    ``values``: what it takes; with ``other_values`` it takes more than these, and with
+    ``any_case`` in upper or lower case, with - or _. No values: anything goes.
+    A row without a source is one of an extracted table, which has its own.
     """
 
     name: str
@@ -24,7 +29,51 @@ class VersionedName(Frozen, frozen=True, kw_only=True):
     below: str | None = None
     instead: str | None = None
     takes_value: bool = True
+    spelling_since: Mapping[str, str] = {}
+    spelling_below: Mapping[str, str] = {}
+    values: tuple[str, ...] = ()
     value_since: Mapping[str, str] = {}
+    value_below: Mapping[str, str] = {}
+    other_values: bool = False
+    any_case: bool = False
+    source: str | None = None
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The name, then the aliases."""
+        return (self.name, *self.aliases)
+
+
+class VersionRead(Frozen, frozen=True, kw_only=True):
+    """One version that a table was extracted from, and the file that it was read in."""
+
+    version: str
+    source: str
+
+
+class EngineTables(Frozen, frozen=True, kw_only=True):
+    """What an engine's own sources say it takes: profiles/flags/<engine>.yaml, generated.
+
+    ``since`` is the first version read that has a thing, absent when the oldest has it; ``below``
+    the first version read that lacks it again.
+    """
+
+    id: Literal["vllm", "llama.cpp"]
+    checked: datetime.date
+    versions: tuple[VersionRead, ...]
+    flags: tuple[VersionedName, ...]
+    speculation_fields: tuple[VersionedName, ...] = ()
+
+
+class Default(Frozen, frozen=True, kw_only=True):
+    """What an engine does when a flag or variable is left out, and why the plan sets it."""
+
+    name: str
+    value: str
+    since: str | None = None
+    below: str | None = None
+    families: tuple[Family, ...] = ()
+    why: str
     source: str
 
 
@@ -67,7 +116,12 @@ class EngineMemory(Sourced, frozen=True, kw_only=True):
 
 
 class EngineEntry(Sourced, frozen=True, kw_only=True):
-    """One server engine."""
+    """One server engine.
+
+    In a file, ``flags`` and ``speculation_fields`` hold only what no parser tells (``instead``,
+    values that a build misreads, names removed before the oldest version read); in the catalog
+    they are the extracted table with these rows laid on top.
+    """
 
     id: Literal["vllm", "llama.cpp"]
     name: str
@@ -77,9 +131,10 @@ class EngineEntry(Sourced, frozen=True, kw_only=True):
     unguarded_routes: tuple[str, ...] = ()
     memory: EngineMemory
     drafting: DraftingCost | None = None
-    flags: tuple[VersionedName, ...]
+    flags: tuple[VersionedName, ...] = ()
     speculation_fields: tuple[VersionedName, ...] = ()
     removed_environment: tuple[VersionedName, ...] = ()
+    defaults: tuple[Default, ...] = ()
     kv_dtype_by_family: Mapping[str, str] = {}
     faults: tuple[Fault, ...] = ()
     note: str | None = None

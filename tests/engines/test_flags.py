@@ -45,7 +45,8 @@ def test_versions_of_vllm_flags(vllm, version, flag, known):
         ("b9246", "--spec-type", "draft-mtp", True),
         ("b9246", "--spec-type", "draft-dflash", False),
         ("b10373", "--spec-type", "draft-dspark", True),
-        ("b8708", "-ngl", "all", False),
+        ("b8708", "-ngl", "all", True),
+        ("b8708", "-ngl", "99", True),
         ("b10373", "-ngl", "all", True),
         ("b10373", "--mlock", None, True),
         ("b11669", "--mlock", None, False),
@@ -125,6 +126,6 @@ def test_a_flag_its_no_form_and_its_aliases_are_one(vllm, llama):
 
 def test_put_if_known_leaves_out_what_the_version_lacks(llama):
     flags = FlagList(llama, "b8708")
-    assert not flags.put_if_known("-ngl", "all")
-    assert flags.put_if_known("-ngl", "99")
-    assert flags.values() == {"-ngl": "99"}
+    assert not flags.put_if_known("--spec-type", "draft-mtp")
+    assert flags.put_if_known("--spec-type", "ngram-mod")
+    assert flags.values() == {"--spec-type": "ngram-mod"}

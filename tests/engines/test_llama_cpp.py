@@ -57,7 +57,7 @@ def test_b10373_with_a_dflash_draft(catalog):
     assert values_of(words, "--spec-type") == "draft-dflash"
     assert values_of(words, "--spec-draft-n-max") == "15"
     assert values_of(words, "--model-draft") == "/models/draft/d/flash.gguf"
-    assert values_of(words, "-ngld") == "99"
+    assert values_of(words, "-ngld") == "all"
 
 
 def test_a_draft_file_that_nobody_names_has_an_agreed_name(catalog):
@@ -73,7 +73,7 @@ def test_b8708_takes_a_draft_by_its_file_alone(catalog):
     assert "--spec-draft-n-max" not in words
     assert values_of(words, "--draft-max") == "4"
     assert values_of(words, "--model-draft").startswith("/models/draft/")
-    assert values_of(words, "-ngl") == values_of(words, "-ngld") == "99"
+    assert values_of(words, "-ngl") == values_of(words, "-ngld") == "all"
 
 
 def test_b11669_names_the_draft_type(catalog):
