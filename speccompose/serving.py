@@ -8,6 +8,7 @@ switched, and errors are translated.
 import difflib
 import tempfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from speccompose.device import operate, pull, transaction
 from speccompose.device.ports import Ports, Progress
 from speccompose.device.transaction import DeployResult
 from speccompose.errors import MemoryFitError, UsageError
+from speccompose.local_model import with_local_model
 from speccompose.pipeline import plan_stack, render_plan
 from speccompose.plan.assemble import stack_name
 from speccompose.plan.models import find_model
@@ -51,14 +53,15 @@ def plan_here(
     So the same deploy twice has the same digest although the running stack holds memory; if it no
     longer fits that way, the board is read again (rules section 4).
     """
+    catalog = with_local_model(request, here.catalog, date.today())
     committed = None if replan else committed_plan(request, here)
     if committed is None or committed.memory is None:
-        return plan_stack(request, board, here.catalog)
+        return plan_stack(request, board, catalog)
     known = msgspec.structs.replace(board, committed_available_mib=committed.memory.available_mib)
     try:
-        return plan_stack(request, known, here.catalog)
+        return plan_stack(request, known, catalog)
     except MemoryFitError:
-        return plan_stack(request, board, here.catalog)
+        return plan_stack(request, board, catalog)
 
 
 def deploy_request(
@@ -139,7 +142,8 @@ def preview_request(
 
 def committed_plan(request: StackRequest, here: Here) -> PlanDocument | None:
     """plan.json of the release that serves under the request's name, if there is one."""
-    model = find_model(request, here.catalog).model
+    catalog = with_local_model(request, here.catalog, date.today())
+    model = find_model(request, catalog).model
     return installed_document(stack_name(model, request), here.settings)
 
 

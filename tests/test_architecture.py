@@ -27,6 +27,7 @@ BOTTOM_UP = [
     "report",
     "pipeline",
     "proposals",
+    "local_model",
     "serving",
     "acceptance",
     "cli",

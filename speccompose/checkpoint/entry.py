@@ -14,6 +14,7 @@ import msgspec
 from speccompose.catalog.plain_data import Plain
 from speccompose.errors import UsageError
 from speccompose.vocab.base import Frozen
+from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.checkpoint import CheckpointFacts
 from speccompose.vocab.method import MethodId
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry, Pairing
@@ -36,6 +37,18 @@ def base_of(facts: CheckpointFacts) -> str:
     if facts.names or facts.bases:
         return (*facts.names, *facts.bases)[0]
     return _QUANT_TAIL.sub("", facts.name)
+
+
+def with_known_base(facts: CheckpointFacts, catalog: Catalog) -> CheckpointFacts:
+    """Add the base model that the catalog knows for a repository that the checkpoint says it is."""
+    bases = [
+        entry.base_model
+        for entry in catalog.models.values()
+        for each in entry.checkpoints
+        if each.repo in facts.names
+    ]
+    own = [base for base in (*facts.bases, *bases) if base not in facts.names]
+    return msgspec.structs.replace(facts, bases=tuple(dict.fromkeys(own)))
 
 
 def entry_id(facts: CheckpointFacts) -> str:

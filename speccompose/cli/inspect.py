@@ -7,10 +7,16 @@ import datetime
 from pathlib import Path
 
 import click
-import msgspec
 
 from speccompose.catalog.yaml_file import dump
-from speccompose.checkpoint.entry import base_of, entry_id, model_entry, pairing, plain_entry
+from speccompose.checkpoint.entry import (
+    base_of,
+    entry_id,
+    model_entry,
+    pairing,
+    plain_entry,
+    with_known_base,
+)
 from speccompose.checkpoint.inspect import inspect_checkpoint, located
 from speccompose.checkpoint.repair import Repair, repair_index
 from speccompose.cli import session
@@ -101,18 +107,6 @@ def repair_of(path: Path) -> Repair:
         return repair_index(path.absolute())
     except DataError as error:
         raise located(error, path) from None
-
-
-def with_known_base(facts: CheckpointFacts, catalog: Catalog) -> CheckpointFacts:
-    """Add the base model that the catalog knows for a repository that the checkpoint says it is."""
-    bases = [
-        entry.base_model
-        for entry in catalog.models.values()
-        for each in entry.checkpoints
-        if each.repo in facts.names
-    ]
-    own = [base for base in (*facts.bases, *bases) if base not in facts.names]
-    return msgspec.structs.replace(facts, bases=tuple(dict.fromkeys(own)))
 
 
 def judged(target: CheckpointFacts, draft: CheckpointFacts, catalog: Catalog) -> PairVerdict:

@@ -3,6 +3,7 @@
 Layer: cli.
 """
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from speccompose.cli.attempt import Attempt
 from speccompose.cli.options import board_options, board_source, stack_options, stack_request
 from speccompose.cli.output import echo, echo_json
 from speccompose.errors import ExitStatus, MemoryFitError, UsageError
+from speccompose.local_model import with_local_model
 from speccompose.plan.export import plan_document
 from speccompose.report.failure import failure_text
 from speccompose.report.fits_text import fits_text
@@ -38,6 +40,7 @@ def plan(as_json: bool, explain: bool, suggest: bool, **values: Any) -> int:
         if not values["model"]:
             return offer_models(board, catalog, as_json=as_json)
         request = attempt.request = stack_request(values, settings)
+        catalog = attempt.catalog = with_local_model(request, catalog, date.today())
         try:
             planned = pipeline.plan_stack(request, board, catalog)
         except MemoryFitError as error:
@@ -89,6 +92,7 @@ def render(output: str, as_json: bool, **values: Any) -> int:
         catalog = attempt.catalog = session.catalog(settings)
         board = attempt.board = board_source(values)
         request = attempt.request = stack_request(require_model(values), settings)
+        catalog = attempt.catalog = with_local_model(request, catalog, date.today())
         planned = pipeline.plan_stack(request, board, catalog)
         write_stack(pipeline.render_plan(planned, catalog), Path(output))
     document = plan_document(planned, catalog)

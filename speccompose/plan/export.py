@@ -172,7 +172,8 @@ def downloads(plan: StackPlan) -> tuple[Download, ...]:
                 bundled=draft.pairing.draft_bundled if draft.pairing is not None else None,
             )
         )
-    return tuple(wanted)
+    # Local weights are mounted where they lie; nothing has to be brought.
+    return tuple(item for item in wanted if item.role == "draft" or checkpoint.path is None)
 
 
 def encode_document(document: PlanDocument) -> bytes:

@@ -38,11 +38,10 @@ def find_model(request: StackRequest, catalog: Catalog) -> ModelChoice:
     stem, colon, quant = asked.rpartition(":")
     if colon and (found := _match(stem, names)) is not None:
         return _choice(asked, found, quant=quant)
-    if _is_path(asked):
+    if is_path(asked):
         raise UsageError(
-            f"local checkpoint {asked}: not supported by this version",
-            ["--model takes a model id or a repository that the catalog knows"],
-            hint="describe it in an overlay, profiles/models/<id>.yaml, and name that id",
+            f"there is no checkpoint at {asked}",
+            hint="name a folder with config.json, or a GGUF file",
             code="local_checkpoint",
         )
     raise _unknown(asked, names, catalog)
@@ -131,7 +130,7 @@ def _no_quant(name: _Name, quant: str, listed: tuple[Checkpoint, ...]) -> UsageE
     )
 
 
-def _is_path(asked: str) -> bool:
+def is_path(asked: str) -> bool:
     """Whether the text can only be meant as a place on this machine."""
     starts = ("/", "./", "../", "~")
     return (

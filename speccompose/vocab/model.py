@@ -87,6 +87,7 @@ class Checkpoint(Sourced, frozen=True, kw_only=True):
     utilization: Share | None = None
     utilization_source: str | None = None
     bundled: str | None = None
+    path: str | None = None
     note: str | None = None
 
 
