@@ -122,7 +122,7 @@ def test_one_name_for_two_models_is_refused_with_both_ids(catalog: Catalog) -> N
 def test_a_local_checkpoint_is_refused_honestly(catalog: Catalog, path: str) -> None:
     error = refusal(catalog, path)
     assert error.code == "local_checkpoint"
-    assert "not supported by this version" in error.brief
+    assert "there is no checkpoint at" in error.brief
     assert "profiles/models/<id>.yaml" in (error.hint or "")
 
 
