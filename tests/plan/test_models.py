@@ -123,7 +123,7 @@ def test_a_local_checkpoint_is_refused_honestly(catalog: Catalog, path: str) -> 
     error = refusal(catalog, path)
     assert error.code == "local_checkpoint"
     assert "there is no checkpoint at" in error.brief
-    assert "profiles/models/<id>.yaml" in (error.hint or "")
+    assert "config.json" in (error.hint or "")
 
 
 @pytest.mark.parametrize(
