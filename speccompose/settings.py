@@ -1,7 +1,7 @@
 """Where things lie and whom to ask: read once from the environment, by cli and pipeline only.
 
 Layer: settings. A plain struct, not pydantic-settings: that import alone takes longer than a
-whole `plan` may (see vocab/base.py), and there are eight values to read.
+whole `plan` may (see vocab/base.py), and there are seven values to read.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,6 @@ class Settings(Frozen, frozen=True, kw_only=True):
     secrets_root: str = "/etc/speccompose/secrets"
     hub: str = "https://huggingface.co"
     hub_token_file: str | None = None
-    registry_mirror: str | None = None
 
 
 def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
@@ -51,7 +50,6 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
         secrets_root=environ.get("SPECCOMPOSE_SECRETS") or "/etc/speccompose/secrets",
         hub=environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co",
         hub_token_file=environ.get("SPECCOMPOSE_HUB_TOKEN_FILE") or None,
-        registry_mirror=environ.get("SPECCOMPOSE_REGISTRY_MIRROR") or None,
     )
 
 

@@ -1,6 +1,7 @@
 """Every variable of the environment, and the default without it."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ SIMPLE = {
     "SPECCOMPOSE_SECRETS": ("secrets_root", "/etc/speccompose/secrets"),
     "SPECCOMPOSE_HUB": ("hub", "https://huggingface.co"),
     "SPECCOMPOSE_HUB_TOKEN_FILE": ("hub_token_file", None),
-    "SPECCOMPOSE_REGISTRY_MIRROR": ("registry_mirror", None),
 }
 
 
@@ -73,3 +73,15 @@ def test_the_checkouts_own_profiles_are_no_overlay():
 def test_every_setting_can_be_read():
     covered = {field for field, _ in SIMPLE.values()} | {"data_root", "overlays", "cache_dir"}
     assert covered == set(Settings.__struct_fields__)
+
+
+def test_every_setting_is_used():
+    """A variable that nothing obeys is a promise that is not kept."""
+    sources = [
+        path.read_text()
+        for path in (ROOT / "speccompose").rglob("*.py")
+        if path.name != "settings.py"
+    ]
+    for field in Settings.__struct_fields__:
+        used = re.compile(rf"(settings|current)\.{field}\b")
+        assert any(used.search(text) for text in sources), field

@@ -123,7 +123,7 @@ def _refused(reference: str, architecture: str, answer: Completed) -> DeviceErro
     said = _last_lines(output, answer.stderr)
     if "no space left" in text:
         return DeviceError(PREFLIGHT, f"no disk left for image {reference}", said, code="disk_full")
-    hint: Optional[str] = "check the network, or name a mirror: SPECCOMPOSE_REGISTRY_MIRROR"
+    hint: Optional[str] = "check the network, or name a mirror in docker's daemon.json"
     brief = f"cannot pull {reference}: the registry cannot be reached"
     code = "registry_unreachable"
     if any(mark in text for mark in _ABSENT):

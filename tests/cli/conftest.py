@@ -17,6 +17,6 @@ def cli(tmp_path, monkeypatch, capsys, tmp_path_factory, request) -> Terminal:
     monkeypatch.setenv("SPECCOMPOSE_CACHE", str(shared / "cli-cache"))
     monkeypatch.setenv("SPECCOMPOSE_STATE", str(here / "state"))
     monkeypatch.setenv("SPECCOMPOSE_SECRETS", str(here / "secrets"))
-    for name in ("DATA", "HUB", "HUB_TOKEN_FILE", "REGISTRY_MIRROR"):
+    for name in ("DATA", "HUB", "HUB_TOKEN_FILE"):
         monkeypatch.delenv(f"SPECCOMPOSE_{name}", raising=False)
     return Terminal(here, monkeypatch, capsys)
