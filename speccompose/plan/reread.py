@@ -6,7 +6,6 @@ of ours and stops before anything is written.
 
 from msgspec import Struct, ValidationError, convert
 
-from speccompose.catalog.yaml_file import parse_plain
 from speccompose.errors import SpecComposeError
 from speccompose.vocab.plan import StackPlan
 
@@ -60,6 +59,9 @@ def read_service(text: str) -> Service:
     Raises:
         SpecComposeError: status 1, the text is no such file.
     """
+    # Here and not above: the YAML library costs 50 ms, and `plan` alone prints no Compose file.
+    from speccompose.catalog.yaml_file import parse_plain
+
     try:
         service = convert(parse_plain(text), ComposeFile).services.server
     except ValidationError as error:

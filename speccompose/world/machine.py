@@ -5,7 +5,6 @@ Layer: world. The reading itself is device/probe.py, the same code that runs on 
 
 from pathlib import Path
 
-from speccompose.catalog.yaml_file import parse_plain
 from speccompose.device import probe
 from speccompose.errors import DataError
 from speccompose.vocab.facts import RawFacts
@@ -35,7 +34,7 @@ def read_root(root: Path) -> RawFacts:
     file = root / COMMANDS_FILE
     try:
         text = file.read_text(encoding="utf-8") if file.is_file() else None
-        commands = {} if text is None else _commands(parse_plain(text), file)
+        commands = {} if text is None else _commands(text, file)
         found = probe.probe(str(root), commands=commands)
     except (probe.ProbeError, OSError, UnicodeDecodeError) as error:
         raise DataError(
@@ -53,8 +52,12 @@ def _texts(found: probe.Facts, key: str) -> dict[str, str]:
     return dict(part) if isinstance(part, dict) else {}
 
 
-def _commands(parsed: object, file: Path) -> dict[str, str]:
+def _commands(text: str, file: Path) -> dict[str, str]:
     """The commands file: a mapping from command to its standard output."""
+    # Here and not above: the YAML library costs 50 ms, and only a root folder with outputs pays.
+    from speccompose.catalog.yaml_file import parse_plain
+
+    parsed = parse_plain(text)
     if parsed is None:
         return {}
     if not isinstance(parsed, dict):
