@@ -11,9 +11,11 @@ from speccompose.device.arms import accept_stack
 from speccompose.device.transaction import DeployResult
 from speccompose.device.verdict import Verdict
 from speccompose.errors import ExitStatus, UsageError
+from speccompose.plan import plain
 from speccompose.serving import Here, deploy_request, installed_document
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
+from speccompose.vocab.request import StackRequest
 from speccompose.world.machine import read_machine
 from speccompose.world.onboard import as_our_errors, roots
 
@@ -78,7 +80,10 @@ def without_speculation(name: str, here: Here) -> DeployResult:
             hint=f"deploy it again with --method none --name {name}",
             code="no_request_in_plan",
         )
-    request = msgspec.structs.replace(
-        installed.request, method="none", draft=None, depth=None, name=name
-    )
-    return deploy_request(request, BoardSource(facts=read_machine()), here)
+    request = msgspec.structs.replace(plain.without_speculation(installed.request), name=name)
+    return deploy_request(request, this_board(request), here)
+
+
+def this_board(request: StackRequest) -> BoardSource:
+    """This machine, with what the request lets us take for granted about it."""
+    return BoardSource(facts=read_machine(), assume_l4t=request.assume_l4t)

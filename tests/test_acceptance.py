@@ -2,10 +2,11 @@
 
 import pytest
 
-from speccompose.acceptance import STATUS, must_go, status_of, without_speculation
+from speccompose.acceptance import STATUS, must_go, status_of, this_board, without_speculation
 from speccompose.device import verdict
 from speccompose.device.verdict import Verdict
 from speccompose.errors import UsageError
+from speccompose.vocab.request import StackRequest
 from tests.serving_board import ServingBoard, serving_board
 
 __all__ = ["serving_board"]
@@ -51,6 +52,22 @@ def test_a_rejected_stack_is_redeployed_without_speculation(serving_board: Servi
     (container,) = serving_board.docker.containers.values()
     assert "--spec-type" not in container["Config"]["Cmd"]
     assert "--alias" in container["Config"]["Cmd"]
+
+
+def test_flags_about_speculation_go_with_it(serving_board: ServingBoard):
+    """--spec-* without speculation is refused by planning: the stack could not be switched off."""
+    flags = (("--spec-draft-p-min", "0.5"), ("--seed", "7"))
+    serving_board.deploy(name="mine", set_flags=flags, depth=2)
+    without_speculation("mine", serving_board.here)
+    (container,) = serving_board.docker.containers.values()
+    command = container["Config"]["Cmd"]
+    assert not [word for word in command if word.startswith("--spec")]
+    assert command[command.index("--seed") + 1] == "7"
+
+
+def test_a_release_taken_for_granted_is_so_when_planned_again():
+    assert this_board(StackRequest(model="m", assume_l4t="36.4.3")).assume_l4t == "36.4.3"
+    assert this_board(StackRequest(model="m")).assume_l4t is None
 
 
 def test_a_plan_that_does_not_say_what_was_asked_for(serving_board: ServingBoard):

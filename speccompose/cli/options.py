@@ -107,6 +107,7 @@ def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest
         "set_flags": tuple(parse_set(item) for item in values["set_flags"]),
         "state_root": settings.state_root,
         "secrets_root": settings.secrets_root,
+        "assume_l4t": values.get("assume_l4t"),
     }
     same = set(StackRequest.__struct_fields__) - fields.keys()
     fields.update({name: values[name] for name in same})

@@ -60,7 +60,6 @@ def pull(stack: str) -> int:
 @AS_JSON
 def deploy(
     stack: str | None,
-    assume_l4t: str | None,
     dry_run: bool,
     replan: bool,
     as_json: bool,
@@ -79,7 +78,7 @@ def deploy(
             done = serving.deploy_folder(folder, here, offline=values["offline"])
         else:
             request = stack_request(values, here.settings)
-            board = BoardSource(facts=session.facts(None, None), assume_l4t=assume_l4t)
+            board = BoardSource(facts=session.facts(None, None), assume_l4t=request.assume_l4t)
             if dry_run:
                 preview = serving.preview_request(request, board, here, replan=replan)
                 if as_json:

@@ -35,6 +35,7 @@ class StackRequest(Frozen, frozen=True, kw_only=True):
     force: bool = False
     offline: bool = False
     runtime: Literal["container", "native"] = "container"
+    assume_l4t: str | None = None
     set_flags: tuple[tuple[str, str], ...] = ()
     state_root: str = "/var/lib/speccompose"
     secrets_root: str = "/etc/speccompose/secrets"

@@ -26,7 +26,7 @@ EVERYTHING = [
     *("--workload", "code", "--context", "4096", "--concurrency", "4"),
     *("--gpu-memory-utilization", "0.6", "--image", "i:t", "--name", "n", "--port", "9000"),
     *("--bind", "0.0.0.0", "--api-key-file", "/key", "--insecure", "--force", "--offline"),
-    *("--runtime", "native", "--set", "swap-space=8", "--set", "--seed=1"),
+    *("--assume-l4t", "36.4.3", "--runtime", "native", "--set", "swap-space=8", "--set", "--seed=1"),
 ]
 
 
@@ -69,6 +69,7 @@ def test_every_option_reaches_the_request():
         force=True,
         offline=True,
         runtime="native",
+        assume_l4t="36.4.3",
         set_flags=(("--swap-space", "8"), ("--seed", "1")),
         state_root="/state",
         secrets_root="/secrets",
