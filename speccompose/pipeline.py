@@ -20,6 +20,7 @@ from speccompose.plan.export import refusal_document
 from speccompose.plan.exposure import check_exposure
 from speccompose.plan.image_refusal import RefusedEngineError, RefusedImageError
 from speccompose.plan.models import find_model
+from speccompose.plan.plain import drafting_flags
 from speccompose.plan.render import render_stack
 from speccompose.plan.resolve import resolve_device, resolve_named
 from speccompose.plan.select import rank_images
@@ -109,6 +110,12 @@ def check_supported(request: StackRequest) -> None:
             f"--depth {request.depth} does not go with --method none",
             hint="drop --depth, or name a method",
             code="depth_without_method",
+        )
+    if request.method == "none" and (flags := drafting_flags(request)):
+        raise UsageError(
+            f"--set {flags[0]} does not go with --method none",
+            hint=f"drop --set {flags[0]}, or name a method",
+            code="flag_without_method",
         )
 
 

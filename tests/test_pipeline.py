@@ -59,6 +59,8 @@ def test_the_newest_release_is_meant_without_l4t(catalog):
         ({"draft": "a/b", "method": "none"}, "draft_without_method"),
         ({"draft": "a/b", "method": "ngram"}, "draft_without_method"),
         ({"depth": 3, "method": "none"}, "depth_without_method"),
+        ({"set_flags": (("spec-draft-p-min", "1"),), "method": "none"}, "flag_without_method"),
+        ({"set_flags": (("--draft-p-min", "1"),), "method": "none"}, "flag_without_method"),
     ],
 )
 def test_an_option_that_cannot_be_honoured_is_refused(catalog, options, code):

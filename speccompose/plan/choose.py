@@ -4,10 +4,9 @@ Pure. A draft costs memory and memory decides whether a draft fits, so candidate
 and the budget takes the first that fits; the last one is always "no speculation".
 """
 
-import msgspec
-
 from speccompose.errors import MemoryFitError, SpecComposeError, SpeculationError
 from speccompose.plan.budget import fit_memory
+from speccompose.plan.plain import without_speculation
 from speccompose.plan.predict import with_predictions
 from speccompose.plan.speculate import propose_speculation
 from speccompose.vocab.base import Frozen
@@ -58,6 +57,9 @@ def first_that_fits(
             except MemoryFitError as error:
                 too_big.append(error)
                 continue
+            except SpeculationError as error:
+                refused.append(error)
+                continue
             skipped = tuple(_skipped(error) for error in too_big)
             return Fit(choice=choice, speculation=speculation, memory=memory, findings=skipped)
     if too_big:
@@ -79,11 +81,12 @@ def _refusal(
     refused: list[SpeculationError],
 ) -> SpecComposeError:
     """A refusal is 7 only if the model would plan without speculation (rules section 2)."""
-    plain = msgspec.structs.replace(request, method="none", draft=None, depth=None)
-    try:
-        first_that_fits(device, model, ranking, request=plain, catalog=catalog)
-    except SpecComposeError as deeper:
-        return deeper
+    plain = without_speculation(request)
+    if plain != request:
+        try:
+            first_that_fits(device, model, ranking, request=plain, catalog=catalog)
+        except SpecComposeError as deeper:
+            return deeper
     first = refused[0]
     details = list(first.details)
     for other in refused[1:]:

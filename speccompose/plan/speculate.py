@@ -8,7 +8,6 @@ import msgspec
 
 from speccompose.engines import ENGINES
 from speccompose.engines.faults import active_faults
-from speccompose.engines.llama_cpp import is_about_speculation
 from speccompose.engines.user_flags import normalise_name, refuse_owned
 from speccompose.errors import SpeculationError
 from speccompose.plan.depth import (
@@ -25,6 +24,7 @@ from speccompose.plan.pairings import (
     candidates_of,
     draft_is_known_for,
 )
+from speccompose.plan.plain import drafting_flags
 from speccompose.plan.speculation_findings import pair_findings
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
@@ -57,8 +57,6 @@ def propose_speculation(
     ask = Ask(device=device, choice=choice, model=model, request=request, catalog=catalog)
     refuse_owned(ask.engine, request.set_flags, ENGINES[ask.engine.id].owned_flags)
     if request.method == "none":
-        if _insists(ask):
-            raise _nothing_to_set(ask)
         return (_off("asked for"),)
     if request.method != "auto":
         return (_named_method(ask, request.method),)
@@ -221,14 +219,12 @@ def _with_findings(plan: SpeculationPlan, more: list[Finding]) -> SpeculationPla
 
 def _insists(ask: Ask) -> bool:
     """Whether an option makes sense with speculation only."""
-    return ask.request.depth is not None or any(
-        is_about_speculation(ask.engine, flag) for flag, _ in ask.request.set_flags
-    )
+    return ask.request.depth is not None or bool(drafting_flags(ask.request))
 
 
 def _nothing_to_set(ask: Ask) -> SpeculationError:
     wanted = [f"--depth {ask.request.depth}"] if ask.request.depth is not None else []
-    wanted += [f"--set {flag}" for flag, _ in ask.request.set_flags]
+    wanted += [f"--set {flag}" for flag in drafting_flags(ask.request)]
     return SpeculationError(
         f"{' '.join(wanted)}: nothing speculates for {ask.checkpoint.repo} here",
         hint="leave it out, or name a method",

@@ -153,3 +153,30 @@ def test_7_means_that_none_would_plan_and_6_that_it_would_not(catalog, data):
     without = status_of(catalog, on=on, model=model, method="none")
     allowed = {0: {0}, 4: {4}, 5: {5}, 6: {0, 6}, 7: {0}}
     assert without in allowed[status]
+
+
+GGUF = "unsloth/Qwen3.8-27B-GGUF:Q4_K_M"
+
+
+@pytest.mark.parametrize("flag", ["spec-draft-p-min", "--draft-p-min"])
+def test_a_flag_about_drafting_ends_every_search(catalog, flag):
+    """Refusals ask once whether the plain request would plan; they never ask themselves again."""
+    made, flags = case(catalog, THOR, GGUF), ((flag, "0.7"),)
+    labels = [
+        choose(made, method=method, set_flags=flags).speculation.label
+        for method in ("none", "auto", "mtp")
+    ]
+    assert labels == ["none", "mtp", "mtp"]
+    with pytest.raises(SpeculationError):
+        choose(made, method="eagle3", set_flags=flags)
+    with pytest.raises(SpeculationError):
+        choose(case(catalog, THOR, "Qwen/Qwen3-8B-GGUF"), method="auto", set_flags=flags)
+
+
+def test_a_load_that_no_batch_can_hold_is_7_only_if_none_would_plan(catalog):
+    crowded = {"method": "dflash", "depth": 15, "concurrency": 1024}
+    with pytest.raises(SpeculationError) as caught:
+        choose(case(catalog, THOR, QWEN), **crowded)
+    assert caught.value.code == "no_free_slots"
+    with pytest.raises(MemoryFitError):
+        choose(small(catalog, 6_000), **crowded)

@@ -170,10 +170,10 @@ def test_an_automatic_choice_with_a_depth_never_becomes_none(catalog):
     assert "--depth 2" in caught.value.brief
 
 
-@pytest.mark.parametrize("method", ["auto", "none"])
-def test_a_flag_about_speculation_is_never_dropped(catalog, method):
+def test_a_flag_about_speculation_is_never_dropped(catalog):
+    """With method none the pipeline refuses it before any stage runs."""
     flags = (("spec-synth-len", "2.5"),)
-    one = case(catalog, THOR, "Qwen/Qwen3-8B-GGUF", method=method, set_flags=flags)
+    one = case(catalog, THOR, "Qwen/Qwen3-8B-GGUF", set_flags=flags)
     with pytest.raises(SpeculationError) as caught:
         one.propose()
     assert "spec-synth-len" in caught.value.brief
