@@ -5,7 +5,7 @@ list takes their flags, speculation their refusals, the budget their minimums.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from speccompose.vocab.device import Family
 from speccompose.vocab.engine import EngineEntry, Fault
@@ -30,15 +30,14 @@ def active_faults(
         and (not fault.families or family in fault.families)
         and (not fault.methods or method in fault.methods)
         and (not fault.hybrid_only or model.hybrid)
-        and _is_of(model, fault.architectures)
+        and (not fault.architectures or _is_of(model, fault.architectures))
+        and not _is_of(model, fault.spared)
     )
 
 
-def triggered(fault: Fault, flags: Mapping[str, str | None]) -> bool:
+def triggered(fault: Fault, value_of: Callable[[str], str | None]) -> bool:
     """Whether every flag that the fault waits for has a value that starts as it says."""
-    return all(
-        (flags.get(name) or "").startswith(value) for name, value in fault.when_flags.items()
-    )
+    return all((value_of(name) or "").startswith(value) for name, value in fault.when_flags.items())
 
 
 def minimum(faults: Iterable[Fault], key: str) -> int:
@@ -49,7 +48,7 @@ def minimum(faults: Iterable[Fault], key: str) -> int:
 def _is_of(model: ModelEntry, architectures: tuple[str, ...]) -> bool:
     """Whether the model's architecture starts as one of them: gemma4, Gemma4For..., gemma-4."""
     own = _plain(model.architecture)
-    return not architectures or any(own.startswith(_plain(name)) for name in architectures)
+    return any(own.startswith(_plain(name)) for name in architectures)
 
 
 def _plain(text: str) -> str:

@@ -7,10 +7,16 @@ when, and the newest name that the build knows is taken.
 import json
 from collections.abc import Mapping
 
+from speccompose.engines.faults import active_faults, triggered
 from speccompose.engines.flags import FlagList, check_flags, is_known
 from speccompose.engines.health import health_command
 from speccompose.engines.protocol import EngineInputs
-from speccompose.engines.user_flags import normalise_name, put_user_flags, refuse_owned
+from speccompose.engines.user_flags import (
+    keep_fault_flags,
+    normalise_name,
+    put_user_flags,
+    refuse_owned,
+)
 from speccompose.errors import DataError
 from speccompose.vocab.engine import EngineEntry
 
@@ -88,6 +94,7 @@ class LlamaCpp:
             set_flags=_meant_flags(inputs),
             owned=OWNED,
         )
+        _heed_faults(flags, inputs)
         arguments = flags.arguments()
         check_flags(inputs.engine, inputs.version, arguments)
         return arguments
@@ -169,6 +176,23 @@ def _put_model_needs(flags: FlagList, inputs: EngineInputs) -> None:
     for name, value in needs.llama_cpp_flags.items():
         if name not in OWNED:
             flags.put(name, value or None)
+
+
+def _heed_faults(flags: FlagList, inputs: EngineInputs) -> None:
+    """Give what a fault asks for where nobody set it; refuse what goes against it."""
+    faults = active_faults(
+        inputs.engine,
+        inputs.version,
+        family=inputs.device.family,
+        model=inputs.model,
+        method=inputs.speculation.method,
+    )
+    biting = [fault for fault in faults if triggered(fault, flags.value)]
+    for fault in biting:
+        for name, value in fault.flags.items():
+            if flags.value(name) is None:
+                flags.put(name, value)
+    keep_fault_flags(flags, biting, force=inputs.request.force)
 
 
 def _sampling_flag(field: str) -> str:

@@ -66,7 +66,7 @@ def require_value(engine: EngineEntry, version: str, row: VersionedName, value: 
     for word in _words(row, value):
         known = _known_value(row, word)
         if known is None:
-            if row.values and not row.other_values:
+            if not _takes(row, version, word):
                 raise _no_value(engine, version, row, word)
             continue
         since, below = row.value_since.get(known), row.value_below.get(known)
@@ -93,7 +93,8 @@ def _words(row: VersionedName, value: str) -> list[str]:
 def _takes(row: VersionedName, version: str, word: str) -> bool:
     known = _known_value(row, word)
     if known is None:
-        return not row.values or row.other_values
+        is_number = row.numbers and word.lstrip("-").isdecimal()
+        return not row.values or row.other_values or is_number
     return within(version, row.value_since.get(known), row.value_below.get(known))
 
 

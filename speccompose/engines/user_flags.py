@@ -64,17 +64,24 @@ def keep_fault_flags(flags: FlagList, faults: Iterable[Fault], *, force: bool) -
         ImageError: status 5; the fault and its source, unless ``force``.
     """
     for fault in faults:
+        for name in fault.forbids:
+            if flags.holds(name) and not force:
+                raise _undone(fault, f"--set {name} is refused here")
         for name, value in fault.flags.items():
             if name.startswith("--speculative-config.") or force:
                 continue
             if not flags.holds(name) or (flags.value(name) or "") != value:
-                raise ImageError(
-                    f"--set undoes {f'{name} {value}'.strip()}",
-                    [fault.message],
-                    hint="leave it out, or --force",
-                    code="flag_refused",
-                    source=fault.source,
-                )
+                raise _undone(fault, f"--set undoes {f'{name} {value}'.strip()}")
+
+
+def _undone(fault: Fault, brief: str) -> ImageError:
+    return ImageError(
+        brief,
+        [fault.message],
+        hint="leave it out, or --force",
+        code="flag_refused",
+        source=fault.source,
+    )
 
 
 def refuse_owned(

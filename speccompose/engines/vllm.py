@@ -81,7 +81,7 @@ class Vllm:
         if runs_eager(inputs.device, inputs.engine.id):
             flags.put("--enforce-eager")
         faults = _faults(inputs)
-        biting = [fault for fault in faults if triggered(fault, flags.values())]
+        biting = [fault for fault in faults if triggered(fault, flags.value)]
         _put_fault_flags(flags, biting)
         if inputs.speculation.method is not None:
             flags.put(SPECULATIVE_CONFIG, _speculation(inputs, biting))
@@ -118,7 +118,7 @@ class Vllm:
             set_flags=inputs.request.set_flags,
             owned=OWNED,
         )
-        now = [fault for fault in faults if triggered(fault, flags.values())]
+        now = [fault for fault in faults if triggered(fault, flags.value)]
         keep_fault_flags(flags, now, force=inputs.request.force)
 
 

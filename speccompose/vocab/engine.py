@@ -18,8 +18,8 @@ class VersionedName(Frozen, frozen=True, kw_only=True):
     """A flag or field that exists in since <= version < below; open ends mean 'all we know'.
 
     ``spelling_*`` and ``value_*``: spellings and values with a shorter life than the row.
-    ``values``: what it takes; with ``other_values`` it takes more than these, and with
-    ``any_case`` in upper or lower case, with - or _. No values: anything goes.
+    ``values``: what it takes; with ``numbers`` it takes whole numbers too, with ``other_values``
+    anything, with ``any_case`` upper or lower case and - or _. No values: anything goes.
     A row without a source is one of an extracted table, which has its own.
     """
 
@@ -35,6 +35,7 @@ class VersionedName(Frozen, frozen=True, kw_only=True):
     value_since: Mapping[str, str] = {}
     value_below: Mapping[str, str] = {}
     other_values: bool = False
+    numbers: bool = False
     any_case: bool = False
     source: str | None = None
 
@@ -81,6 +82,8 @@ class Fault(Sourced, frozen=True, kw_only=True):
     """A known fault of engine versions on boards, and what the plan does about it.
 
     ``when_flags``: it only bites when each of these flags has a value that starts so.
+    ``architectures`` are those that it bites, ``spared`` those that it does not.
+    ``forbids``: flags that a user may not set.
     ``flags`` may name a key of the speculative JSON as ``--speculative-config.KEY``.
     ``minimum`` keys: batched_tokens, free_slots, depth_blocks, sliding_as_full (docs in plan/).
     """
@@ -91,9 +94,11 @@ class Fault(Sourced, frozen=True, kw_only=True):
     families: tuple[Family, ...] = ()
     methods: tuple[MethodId, ...] = ()
     architectures: tuple[str, ...] = ()
+    spared: tuple[str, ...] = ()
     hybrid_only: bool = False
     when_flags: Mapping[str, str] = {}
     flags: Mapping[str, str] = {}
+    forbids: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
     minimum: Mapping[str, int] = {}
     refuse: str | None = None

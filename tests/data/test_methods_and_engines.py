@@ -85,8 +85,9 @@ def test_successors_exist(catalog):
 def test_faults_name_real_flags_in_their_versions(catalog):
     for engine in catalog.engines.values():
         for fault in engine.faults:
-            assert fault.flags or fault.environment or fault.minimum or fault.refuse, fault.id
-            for name in (*fault.flags, *fault.when_flags):
+            does = (fault.flags, fault.forbids, fault.environment, fault.minimum, fault.refuse)
+            assert any(does), fault.id
+            for name in (*fault.flags, *fault.when_flags, *fault.forbids):
                 if name.startswith(f"{SPECULATIVE_CONFIG}."):
                     field = name.removeprefix(f"{SPECULATIVE_CONFIG}.")
                     at = fault.since or engine.floor or "0"

@@ -1,6 +1,7 @@
 """Known faults bite where they were seen and nowhere else."""
 
 import pytest
+from msgspec.structs import replace
 
 from speccompose.engines.faults import active_faults, minimum, triggered
 
@@ -73,11 +74,32 @@ def test_the_largest_minimum_counts(catalog):
 
 def test_when_flags_wait_for_a_value(catalog):
     fault = active(catalog, "0.24.0", "qwen3-8b", "dflash")["dflash-fp8-kv"]
-    assert triggered(fault, {"--kv-cache-dtype": "fp8_e4m3"})
-    assert not triggered(fault, {"--kv-cache-dtype": "bfloat16"})
-    assert not triggered(fault, {})
-    assert not triggered(fault, {"--kv-cache-dtype": None})
+    assert triggered(fault, {"--kv-cache-dtype": "fp8_e4m3"}.get)
+    assert not triggered(fault, {"--kv-cache-dtype": "bfloat16"}.get)
+    assert not triggered(fault, {}.get)
+    assert not triggered(fault, {"--kv-cache-dtype": None}.get)
 
 
-def test_llama_cpp_has_no_faults_of_vllm(catalog):
-    assert catalog.engines["llama.cpp"].faults == ()
+def test_architectures_that_a_fault_spares(catalog):
+    spared = catalog.models["qwen3-8b"]
+    other = replace(spared, architecture="OlmoForCausalLM")
+    vllm = catalog.engines["vllm"]
+    for model, bites in ((spared, False), (other, True)):
+        faults = active_faults(vllm, "0.19.0", family="thor", model=model, method="eagle3")
+        assert any(fault.id.startswith("eagle3-targets") for fault in faults) == bites
+
+
+@pytest.mark.parametrize(
+    ("version", "model", "refused"),
+    [
+        ("0.16.0", "nemotron-nano-9b-v2", True),
+        ("0.17.0", "nemotron-nano-9b-v2", False),
+        ("0.19.0", "gemma-4-31b", True),
+        ("0.19.1", "gemma-4-31b", False),
+        ("0.14.0", "gpt-oss-120b", False),
+        ("0.22.0", "gemma-4-31b", False),
+    ],
+)
+def test_targets_of_eagle3(catalog, version, model, refused):
+    found = active(catalog, version, model, "eagle3")
+    assert any(name.startswith("eagle3-targets") for name in found) == refused

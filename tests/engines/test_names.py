@@ -25,6 +25,7 @@ ROWS = (
     ),
     VersionedName(name="--open", values=("gguf",), value_below={"gguf": "0.24"}, other_values=True),
     VersionedName(name="--free"),
+    VersionedName(name="-ngl", values=("auto", "all"), numbers=True),
 )
 
 
@@ -73,6 +74,10 @@ def test_the_row_of_the_version_is_found():
         ("0.24.0", "--open", "gguf", False),
         ("0.24.0", "--open", "whatever", True),
         ("0.24.0", "--free", "what,ever", True),
+        ("0.24.0", "-ngl", "99", True),
+        ("0.24.0", "-ngl", "-1", True),
+        ("0.24.0", "-ngl", "all", True),
+        ("0.24.0", "-ngl", "max", False),
     ],
 )
 def test_knowledge(version, name, value, known):

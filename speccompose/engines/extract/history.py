@@ -85,7 +85,13 @@ def _stretches(timeline: Timeline) -> Iterable[tuple[int, int]]:
 def _form(option: Option | None) -> tuple[bool, ...] | None:
     if option is None:
         return None
-    return (option.takes_value, bool(option.values), option.other_values, option.any_case)
+    return (
+        option.takes_value,
+        bool(option.values),
+        option.other_values,
+        option.numbers,
+        option.any_case,
+    )
 
 
 def _row(versions: list[str], timeline: Timeline, start: int, end: int) -> VersionedName:
@@ -107,6 +113,7 @@ def _row(versions: list[str], timeline: Timeline, start: int, end: int) -> Versi
         value_since=lives[0],
         value_below=lives[1],
         other_values=newest.other_values,
+        numbers=newest.numbers,
         any_case=newest.any_case,
     )
 

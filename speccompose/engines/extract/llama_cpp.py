@@ -17,7 +17,7 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _HANDLER = re.compile(r"\[[&=]?\]\s*\(([^)]*)\)\s*(?:->\s*\w+\s*)?\{")
 _COMPARED = re.compile(r'\b(?:value|arg_next)\s*==\s*"([^"]+)"')
 _GUARDED = re.compile(r"\.set_(examples|excludes)\(\s*\{?([^)]*?)\}?\s*\)")
-_NUMBER = re.compile(r"std::sto[a-z]+\(|string_(?:split|parse)")
+_NUMBER = re.compile(r"std::sto[a-z]+\(")
 _EXAMPLES = re.compile(r"(\w+_examples)\s*=\s*\{([^}]*)\}")
 REMOVED = "the argument has been removed"
 PRINTING = {
@@ -126,23 +126,26 @@ def _option(block: str, lists: Mapping[str, tuple[str, ...]]) -> Iterator[Option
     if not kind or kind.startswith("bool"):
         yield Option(names=names, takes_value=False)
     else:
-        values, more = _values(body, lists)
-        yield Option(names=names, values=values, other_values=more)
+        values = _values(body, lists)
+        numbers = bool(values) and _NUMBER.search(body) is not None
+        closed = numbers or "throw" in body or any(function in body for function in lists)
+        yield Option(
+            names=names, values=values, other_values=bool(values) and not closed, numbers=numbers
+        )
 
 
-def _values(body: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str, ...], bool]:
-    """What a handler compares its value with, and whether it takes other values too."""
+def _values(body: str, lists: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The words that a handler compares its value with."""
     for function, values in lists.items():
         if function in body and not _COMPARED.search(body):
-            return values, False
+            return values
     values = tuple(_COMPARED.findall(body))
     for function, words in _ON_OFF.items():
         if function in body:
             values += words
     if len(values) < 2:  # one word with a meaning of its own beside names or numbers
-        return (), False
-    more = _NUMBER.search(body) is not None or "throw" not in body
-    return tuple(dict.fromkeys(values)), more
+        return ()
+    return tuple(dict.fromkeys(values))
 
 
 def _kv_types(text: str) -> tuple[str, ...]:

@@ -41,8 +41,8 @@ def _option(entry: str) -> Option:
     hint = _hint(first, spelled.end(1) if spelled else len(first))
     if not hint:
         return Option(names=tuple(names), takes_value=False)
-    values, more = _values(hint, first[_COLUMN:] + "\n" + rest)
-    return Option(names=tuple(names), values=values, other_values=more)
+    values, numbers = _values(hint, first[_COLUMN:] + "\n" + rest)
+    return Option(names=tuple(names), values=values, numbers=numbers)
 
 
 def _hint(line: str, after: int) -> str:
@@ -56,7 +56,7 @@ def _hint(line: str, after: int) -> str:
 
 
 def _values(hint: str, text: str) -> tuple[tuple[str, ...], bool]:
-    """The values, and whether there are others: ``-ngl`` takes a number, 'auto' or 'all'."""
+    """The values, and whether numbers go too: ``-ngl`` takes a number, 'auto' or 'all'."""
     flat = re.sub(r"\s+", " ", text)
     listed = re.fullmatch(r"[\[{]?([\w+-]+(?:[|,][\w+-]+)+)[\]}]?", hint)
     if listed and not listed.group(1)[0].isupper():

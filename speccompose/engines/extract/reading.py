@@ -9,7 +9,8 @@ from speccompose.vocab.base import Frozen
 class Option(Frozen, frozen=True, kw_only=True):
     """One flag or field with all its spellings, the main one first.
 
-    ``values``: what it takes, when the source lists that; ``other_values``: it takes more.
+    ``values``: what it takes, when the source lists that; ``numbers``: whole numbers too;
+    ``other_values``: anything.
     ``any_case``: it takes its values in upper or lower case, with - or _.
     """
 
@@ -17,6 +18,7 @@ class Option(Frozen, frozen=True, kw_only=True):
     takes_value: bool = True
     values: tuple[str, ...] = ()
     other_values: bool = False
+    numbers: bool = False
     any_case: bool = False
 
 

@@ -68,6 +68,10 @@ static std::initializer_list<enum llama_example> mmproj_examples = {
             if (value == "none") { return; }
             throw std::invalid_argument("no such device");
         }));
+    add_opt(common_arg({"--style"}, "S", "t",
+        [](common_params & params, const std::string & value) {
+            params.style = value == "a" ? 1 : value == "b" ? 2 : 3;
+        }));
     add_opt(common_arg({"--range"}, "START", "END", "t",
         [](common_params & params, const std::string & start, const std::string & end) { }));
 """
@@ -89,7 +93,7 @@ def test_only_flags_of_the_server_that_start_it(flags):
     """Not what other programs have, what prints and ends, and what only says that it is gone."""
     assert set(flags) == {
         "-c", "--mmap", "--metrics", "-mm", "-ctk", "--spec-type", "-fa", "-sm", "-ngl", "-dev",
-        "--range",
+        "--style", "--range",
     }  # fmt: skip
 
 
@@ -101,7 +105,7 @@ def test_values_and_switches(flags):
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "others"),
+    ("name", "values", "numbers"),
     [
         ("-ctk", ("f16", "q8_0"), False),
         ("--spec-type", ("none", "draft-mtp"), False),
@@ -109,11 +113,16 @@ def test_values_and_switches(flags):
         ("-sm", ("none", "row"), False),
         ("-ngl", ("auto", "all"), True),
         ("-dev", (), False),
+        ("--style", ("a", "b"), False),
         ("-c", (), False),
     ],
 )
-def test_listed_values(flags, name, values, others):
-    assert (flags[name].values, flags[name].other_values) == (values, others)
+def test_listed_values(flags, name, values, numbers):
+    assert (flags[name].values, flags[name].numbers) == (values, numbers)
+
+
+def test_a_handler_that_never_throws_takes_other_words(flags):
+    assert [name for name, option in flags.items() if option.other_values] == ["--style"]
 
 
 @pytest.mark.parametrize("text", ["", "int main() {}", 'add_opt(common_arg({"--x"}, "y"'])

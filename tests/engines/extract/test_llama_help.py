@@ -64,7 +64,7 @@ def test_switches(flags):
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "others"),
+    ("name", "values", "numbers"),
     [
         ("-t", (), False),
         ("-ctk", ("f32", "q8_0", "iq4_nl"), False),
@@ -75,8 +75,8 @@ def test_switches(flags):
         ("-ts", (), False),
     ],
 )
-def test_values(flags, name, values, others):
-    assert (flags[name].values, flags[name].other_values) == (values, others)
+def test_values(flags, name, values, numbers):
+    assert (flags[name].values, flags[name].numbers) == (values, numbers)
 
 
 def test_on_and_off_stand_for_the_words_that_the_source_takes(flags):
