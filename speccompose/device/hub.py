@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Callable, List, NamedTuple, Optional
 
 from speccompose.device.errors import MISMATCH, PREFLIGHT, UNREACHABLE, DeviceError
+from speccompose.device.safe_name import name_fault
 
 DEFAULT_HUB = "https://huggingface.co"
 STALL_S = 60.0
@@ -84,14 +85,15 @@ class Hub:
         """All files of a repo.
 
         Raises:
-            DeviceError: status 18 when the hub cannot be reached, or has no such repo for us.
+            DeviceError: status 18 when the hub cannot be reached, or has no such repo for us, 19
+                when a name in it could lead out of the folder that it is written to.
         """
         where = f"/api/models/{_quoted(repo)}/revision/{urllib.parse.quote(revision, safe='')}"
         text = self._retried(lambda: self._read_text(where + "?blobs=true"), repo)
         try:
             body = json.loads(text)
             files = [_remote_file(item) for item in body["siblings"]]
-            return Listing(str(body["sha"]), files)
+            listing = Listing(str(body["sha"]), files)
         except (ValueError, KeyError, TypeError) as error:
             raise DeviceError(
                 UNREACHABLE,
@@ -99,6 +101,8 @@ class Hub:
                 [f"listing {repo}: {error!r}"],
                 code="hub_unusable",
             ) from None
+        _must_be_safe(self.base, repo, listing)
+        return listing
 
     def fetch(
         self, repo: str, commit: str, file: RemoteFile, target: Path, on_bytes: OnBytes
@@ -215,6 +219,19 @@ def _remote_file(item: dict[str, object]) -> RemoteFile:
         size=size if isinstance(size, int) else None,
         sha256=sha256 if isinstance(sha256, str) else None,
     )
+
+
+def _must_be_safe(base: str, repo: str, listing: Listing) -> None:
+    faults = [(file.name, name_fault(file.name)) for file in listing.files]
+    details = [f"{name!r}: {fault}" for name, fault in faults if fault is not None]
+    if details:
+        raise DeviceError(
+            MISMATCH,
+            f"{base} lists files of {repo} that must not be written",
+            details[:5],
+            hint="do not use this mirror; tell whoever runs it",
+            code="unsafe_name",
+        )
 
 
 def _hash_existing(part: Path, digest: hashlib._Hash, size: Optional[int]) -> int:

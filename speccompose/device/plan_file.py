@@ -11,6 +11,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 from speccompose.device.errors import DATA, DeviceError
 from speccompose.device.paths import digest_hex, is_stack_name
+from speccompose.device.safe_name import name_fault
 
 Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
 
@@ -241,9 +242,10 @@ def _health(part: _Reader) -> HealthRule:
 def _download(part: _Reader) -> Download:
     directory = part.text("directory")
     file = part.text_or_none("file")
-    for name in (directory, file or ""):
-        if name.startswith("/") or ".." in name.split("/"):
-            raise _BadKeyError(f"downloads: {name!r} leaves the models folder")
+    for name in (directory, file):
+        fault = None if name is None else name_fault(name)
+        if fault is not None:
+            raise _BadKeyError(f"downloads: {name!r} leaves the models folder: {fault}")
     return Download(
         role=part.text("role"),
         repo=part.text("repo"),

@@ -23,6 +23,7 @@ from speccompose.device.paths import Roots
 from speccompose.device.plan_file import Download, Plan
 from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.preflight import disk_findings, refuse
+from speccompose.device.safe_name import must_lie_below
 from speccompose.device.stack_folder import file_sha256, read_stack
 from speccompose.device.weights import (
     Marker,
@@ -99,11 +100,13 @@ def pull_weights(
     if not missing_weights(download, models):
         return False
     folder = models / download.directory
+    must_lie_below(models, folder)
     with hold_file(folder / ".lock", f"the weights of {download.repo}", "pull"):
         if not missing_weights(download, models):  # somebody else has just brought them
             return False
         if download.bundled is not None and sources.provide_bundled is not None:
             say(Progress("weights", f"{download.repo}: taken from {download.bundled}"))
+            _must_lie_inside(folder, str(download.file))
             sources.provide_bundled(download, folder)
             mark_bundled(download, models)
         else:
@@ -114,6 +117,8 @@ def pull_weights(
 def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, say: Say) -> None:
     listing = sources.hub.list(download.repo, download.revision)
     wanted = served_files(download, listing)
+    for file in wanted:
+        _must_lie_inside(folder, file.name)
     meter = _Meter(ports, say, download.repo, sum(file.size or 0 for file in wanted))
     for file in wanted:
         meter.begin(file)
@@ -122,6 +127,14 @@ def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, 
         meter.end(file)
     _link_only_gguf(folder, wanted)
     _mark(download, folder, listing.commit, wanted)
+
+
+def _must_lie_inside(folder: Path, name: str) -> None:
+    """No folder on the way to a file may be a link that leads elsewhere.
+
+    A file itself is replaced by a rename, so a link in its own place does no harm.
+    """
+    must_lie_below(folder, (folder / name).parent)
 
 
 def _link_only_gguf(folder: Path, files: List[RemoteFile]) -> None:

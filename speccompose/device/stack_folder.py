@@ -17,6 +17,7 @@ from typing import Dict, List, NamedTuple, Tuple
 from speccompose.device.errors import DATA, MISMATCH, PREFLIGHT, DeviceError
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan, parse_plan
+from speccompose.device.safe_name import name_fault
 
 NEEDED = ("compose.yaml", "plan.json")
 _SUMS = "SHA256SUMS"
@@ -142,7 +143,7 @@ def _read_sums(path: Path) -> Dict[str, str]:
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.match(line)
         name = match.group(2) if match else ""
-        if match is None or name.startswith("/") or ".." in name.split("/"):
+        if match is None or name_fault(name) is not None:
             bad.append(f"line {number}: {line[:80]}")
         else:
             sums[name] = match.group(1)

@@ -241,3 +241,11 @@ def test_no_error_shows_the_token(hub):
     with pytest.raises(DeviceError) as caught:
         client(hub, "hf_secret0123").list("org/repo", "main")
     assert "hf_secret" not in caught.value.as_text()
+
+
+@pytest.mark.parametrize("name", ["../../../evil.json", "/etc/evil.json", "a\\b.json", "a\0.json"])
+def test_a_listing_with_a_name_that_leads_out_is_refused(hub, name):
+    hub.listing["siblings"].append({"rfilename": name, "size": 2})
+    with pytest.raises(DeviceError) as caught:
+        client(hub).list("org/repo", "main")
+    assert (caught.value.status, caught.value.code) == (19, "unsafe_name")

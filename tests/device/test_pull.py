@@ -207,3 +207,30 @@ def test_a_pull_does_not_lock_the_running_stack(board):
         sources = Sources(FakeHub([]))
         done = pull_stack(board.write(), board.roots, ports=board.ports, sources=sources)
     assert done.name == "tiny"
+
+
+@pytest.mark.parametrize("place", ["org--repo", "org--repo/q4"])
+def test_a_link_inside_the_models_folder_leads_nowhere(board, tmp_path, place):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = board.roots.models / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside)
+    with pytest.raises(DeviceError) as caught:
+        pull(board, FakeHub(["q4/a.gguf"]), download("q4/a.gguf"))
+    assert (caught.value.status, caught.value.code) == (19, "unsafe_name")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_bundle_does_not_follow_a_link_out(board, tmp_path):
+    (board.roots.models / "org--repo").symlink_to(tmp_path)
+    sources = Sources(FakeHub([]), provide_bundled=bundle)
+    with pytest.raises(DeviceError) as caught:
+        pull_weights(
+            download("a.gguf")._replace(bundled="tests"),
+            board.roots.models,
+            ports=board.ports,
+            sources=sources,
+        )
+    assert caught.value.code == "unsafe_name"
+    assert not (tmp_path / "a.gguf").exists()
