@@ -9,6 +9,7 @@ a_i = P_i / P_(i-1) is conditional; the accepted length is 1 + P_1 + ... + P_K; 
 accepted / drafted = (length - 1) / K. Draft rate and alpha are both called "acceptance rate".
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -66,27 +67,14 @@ def alpha_from_length(length: float, depth: int) -> float:
     return _solve(lambda alpha: expected_length(alpha, depth), length)
 
 
-def alpha_from_rate(rate: float, depth: int) -> float:
-    """Alpha from the draft rate accepted / drafted; they are equal at depth 1 only.
-
-    Raises:
-        ValueError: for a rate outside 0 to 1.
-    """
-    return alpha_from_length(1.0 + rate * depth, depth)
-
-
-def rate_from_alpha(alpha: float, depth: int) -> float:
-    """The draft rate that alpha gives; it falls with depth though the draft is the same."""
-    return rate_from_length(expected_length(alpha, depth), depth)
-
-
 def rate_from_length(length: float, depth: int) -> float:
-    """Accepted / drafted."""
+    """The draft rate, accepted / drafted; it falls with depth though the draft is the same."""
     return (length - 1.0) / depth
 
 
+@functools.lru_cache(maxsize=256)
 def curve_of(figures: AcceptanceFigures) -> AcceptanceCurve:
-    """The curve through published figures."""
+    """The curve through published figures; kept, as the same few are asked for in every plan."""
     if figures.per_position:
         return fit_positions(figures.per_position)
     return fit_lengths(figures.lengths)

@@ -11,8 +11,10 @@ from speccompose.vocab.request import StackRequest
 _WORDS = frozenset({"draft", "lookup"})
 _STARTS = ("spec-", "speculative")
 _SHORT = frozenset(
-    ("md", "td", "tbd", "cd", "Cd", "Cbd", "Crd", "devd", "otd", "ngld", "hfd", "hfrd")
-    + ("ctkd", "ctvd", "cmoed", "ncmoed", "lcs", "lcd", "sc")
+    (
+        *("md", "td", "tbd", "cd", "Cd", "Cbd", "Crd", "devd", "otd", "ngld", "hfd", "hfrd"),
+        *("ctkd", "ctvd", "cmoed", "ncmoed", "lcs", "lcd", "sc"),
+    )
 )
 """One-dash names of drafting flags; tests/plan/test_plain.py holds them against the tables."""
 

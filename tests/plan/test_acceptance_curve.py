@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from speccompose.plan.acceptance_curve import (
     accepted_length,
     alpha_from_length,
-    alpha_from_rate,
     curve_of,
     expected_length,
     fit_lengths,
     fit_positions,
-    rate_from_alpha,
     rate_from_length,
 )
 from speccompose.vocab.drafting import AcceptanceFigures, AcceptedLength
@@ -145,10 +143,9 @@ def test_alpha_and_length_are_inverse(alpha, depth):
 
 @given(alphas, st.integers(2, 16))
 def test_the_draft_rate_is_below_alpha_and_falls_with_depth(alpha, depth):
-    rate = rate_from_alpha(alpha, depth)
-    assert rate < alpha
-    assert rate < rate_from_alpha(alpha, depth - 1)
-    assert alpha_from_rate(rate, depth) == pytest.approx(alpha, abs=1e-6)
+    deep, less = (rate_from_length(expected_length(alpha, k), k) for k in (depth, depth - 1))
+    assert deep < alpha
+    assert deep < less
 
 
 @given(shares, shares, depths)
