@@ -1,7 +1,7 @@
 """Proposals -> the same with a predicted speed-up, and what it assumes.
 
 Part of stage 5, between speculate and budget. Pure. A prediction orders proposals that the rules
-hold equal and warns of a loss; it never overrules a published preference or a measurement. For
+hold equal and tells of a loss; it never overrules a published preference or a measurement. For
 one request at a time: with more, batches change what a pass costs.
 """
 
@@ -17,7 +17,7 @@ from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.drafting import AcceptanceFigures
 from speccompose.vocab.facts import ResolvedDevice
-from speccompose.vocab.finding import Decision, Finding, warning
+from speccompose.vocab.finding import Decision, Finding, info, warning
 from speccompose.vocab.image import ImageChoice
 from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.model import ModelEntry
@@ -56,7 +56,7 @@ def with_predictions(
         _told(
             each,
             predict_speedup(device, choice, each, model, catalog),
-            warn=_is_own_choice(each, device, request),
+            published=_is_published(each, device, request),
         )
         for each in proposals
     ]
@@ -149,15 +149,14 @@ def _assumptions(
     )
 
 
-def _is_own_choice(plan: SpeculationPlan, device: ResolvedDevice, request: StackRequest) -> bool:
-    """Whether the user chose this, and not the rules or whoever published it for this board."""
-    if request.depth is not None:
-        return True
-    asked = request.method != "auto" or request.draft is not None
-    return asked and not _is_preferred(plan, device)
+def _is_published(plan: SpeculationPlan, device: ResolvedDevice, request: StackRequest) -> bool:
+    """Whether somebody published this for the board, at this depth: then it was measured there."""
+    return request.depth is None and _is_preferred(plan, device)
 
 
-def _told(plan: SpeculationPlan, prediction: Prediction | None, *, warn: bool) -> SpeculationPlan:
+def _told(
+    plan: SpeculationPlan, prediction: Prediction | None, *, published: bool
+) -> SpeculationPlan:
     if prediction is None:
         return plan
     cost = prediction.accepted_length / prediction.speedup
@@ -174,19 +173,25 @@ def _told(plan: SpeculationPlan, prediction: Prediction | None, *, warn: bool) -
         plan,
         predicted_speedup=round(prediction.speedup, 2),
         decisions=(*plan.decisions, decision),
-        findings=(*plan.findings, *(_loss(plan, prediction) if warn else ())),
+        findings=(*plan.findings, *_loss(plan, prediction, published=published)),
     )
 
 
-def _loss(plan: SpeculationPlan, prediction: Prediction) -> Iterator[Finding]:
-    if prediction.speedup < 1.0:
-        yield warning(
-            "predicted_loss",
-            f"{plan.label} at depth {plan.depth} is predicted at {prediction.speedup:.2f} of the "
-            "speed without it",
-            hint="compare both with speccompose accept, or try a smaller --depth",
-            source=prediction.source,
-        )
+def _loss(plan: SpeculationPlan, prediction: Prediction, *, published: bool) -> Iterator[Finding]:
+    """Told whoever chose it; milder where a publisher's measurement stands against it."""
+    if prediction.speedup >= 1.0:
+        return
+    message = (
+        f"{plan.label} at depth {plan.depth} is predicted at {prediction.speedup:.2f} of the "
+        "speed without it"
+    )
+    hint = "compare both with speccompose accept"
+    if published:
+        message += ", though it is published for this board"
+        yield info("predicted_loss", message, hint=hint, source=prediction.source)
+    else:
+        hint += ", or try a smaller --depth"
+        yield warning("predicted_loss", message, hint=hint, source=prediction.source)
 
 
 def _in_order(
