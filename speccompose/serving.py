@@ -14,9 +14,12 @@ from pathlib import Path
 import msgspec
 
 from speccompose.device import operate, pull, transaction
+from speccompose.device.errors import DeviceError
+from speccompose.device.paths import known_stacks
 from speccompose.device.ports import Ports, Progress
+from speccompose.device.preflight import HostFinding
 from speccompose.device.transaction import DeployResult
-from speccompose.errors import MemoryFitError, UsageError
+from speccompose.errors import DataError, MemoryFitError, UsageError
 from speccompose.local_model import with_local_model
 from speccompose.pipeline import plan_stack, render_plan
 from speccompose.plan.assemble import stack_name
@@ -26,9 +29,9 @@ from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import PlanDocument
+from speccompose.vocab.finding import Finding, info
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.preview import Preview
-from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
 from speccompose.world.onboard import as_finding, as_our_errors, roots, sources
 from speccompose.world.stack_folder import write_stack
@@ -105,10 +108,42 @@ def find_folder(stack: str, settings: Settings) -> Path:
     """The folder that STACK means: a rendered folder, or the installed stack of that name.
 
     Raises:
-        UsageError: neither; the installed names are told.
+        UsageError: neither, or both; the installed names are told.
+    """
+    folder = _rendered_folder(stack, settings)
+    if folder is not None:
+        return folder
+    with as_our_errors():
+        return operate.installed_folder(stack, roots(settings))
+
+
+def stack_of(stack: str, settings: Settings) -> str:
+    """The name that STACK means: itself, or the one that a rendered folder's plan carries.
+
+    Raises:
+        UsageError: a path that holds no plan.
+        DataError: its plan cannot be read.
+    """
+    folder = _rendered_folder(stack, settings)
+    return stack if folder is None else _name_in(folder)
+
+
+def _rendered_folder(stack: str, settings: Settings) -> Path | None:
+    """The rendered folder that STACK means; None when it is a name.
+
+    A name is not looked up in the working folder when a stack is installed under it and the
+    folder is of another one: `remove x` must never mean something else than it says.
     """
     path = Path(stack)
     if (path / "plan.json").is_file():
+        installed = stack in known_stacks(roots(settings))
+        if installed and _name_in(path) != stack:
+            raise UsageError(
+                f"{stack} is an installed stack, and a folder here that holds another one",
+                [f"the plan in ./{stack} is of {_name_in(path)}"],
+                hint=f"./{stack} means the folder; the stack is meant from any other place",
+                code="ambiguous_stack",
+            )
         return path
     if "/" in stack:
         raise UsageError(
@@ -116,8 +151,21 @@ def find_folder(stack: str, settings: Settings) -> Path:
             hint="speccompose render --model M -o DIR writes one",
             code="no_stack_folder",
         )
-    with as_our_errors():
-        return operate.installed_folder(stack, roots(settings))
+    return None
+
+
+class _Named(msgspec.Struct):
+    """The one key that every version's plan.json has."""
+
+    name: str
+
+
+def _name_in(folder: Path) -> str:
+    file = folder / "plan.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=_Named).name
+    except (OSError, msgspec.MsgspecError) as error:
+        raise DataError(f"cannot read {file}", [str(error)], code="bad_plan") from None
 
 
 def preview_request(
@@ -126,18 +174,60 @@ def preview_request(
     """What deploy would do; nothing is touched."""
     plan = plan_here(request, board, here, replan=replan)
     stack = render_plan(plan, here.catalog)
-    current = installed_document(plan.name, here.settings)
-    with tempfile.TemporaryDirectory(prefix="speccompose-") as folder, as_our_errors():
+    with tempfile.TemporaryDirectory(prefix="speccompose-") as folder:
         write_stack(stack, Path(folder) / plan.name)
-        found = transaction.preflight(
-            Path(folder) / plan.name, roots(here.settings), ports=here.ports
-        )
+        return preview_folder(Path(folder) / plan.name, here, offline=request.offline)
+
+
+def preview_folder(folder: Path, here: Here, *, offline: bool = False) -> Preview:
+    """What deploying a rendered folder would do; nothing is touched.
+
+    Raises:
+        SpecComposeError: 3 and 19 for a bad folder.
+    """
+    with as_our_errors():
+        found = transaction.preflight(folder, roots(here.settings), ports=here.ports)
+    document = _read_plan(folder)
+    name = str(document.name)
+    current = installed_document(name, here.settings)
+    serves = current is not None and current.digest == document.digest and _is_up(name, here)
     return Preview(
-        plan=plan,
+        document=document,
         current_digest=current.digest if current else None,
-        changes=_changes(plan.name, stack, here.settings),
-        findings=tuple(as_finding(item) for item in found),
+        changes=_changes(name, folder, here.settings),
+        # Deploy leaves alone what serves already, and looks at nothing else then.
+        findings=() if serves else tuple(_foreseen(item, offline) for item in found),
     )
+
+
+def _foreseen(found: HostFinding, offline: bool) -> Finding:
+    """A finding as deploy would meet it: what is missing, it brings first."""
+    if not offline and found.code in ("image_missing", "weights_missing"):
+        return info("would_pull", found.message, hint="deploy brings it first")
+    return as_finding(found)
+
+
+def _is_up(name: str, here: Here) -> bool:
+    """Whether the stack serves; a daemon that does not answer is among preflight's findings."""
+    try:
+        status = operate.status(name, roots(here.settings), ports=here.ports)
+    except DeviceError:
+        return False
+    up = status.phase == "committed" and status.state == "running"
+    return up and status.health in (None, "healthy")
+
+
+def _read_plan(folder: Path) -> PlanDocument:
+    file = folder / "plan.json"
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=PlanDocument)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise DataError(
+            f"cannot read {file}",
+            [str(error)],
+            hint="render the stack again with this version of speccompose",
+            code="bad_plan",
+        ) from None
 
 
 def committed_plan(request: StackRequest, here: Here) -> PlanDocument | None:
@@ -149,10 +239,9 @@ def committed_plan(request: StackRequest, here: Here) -> PlanDocument | None:
 
 def installed_document(name: str, settings: Settings) -> PlanDocument | None:
     """plan.json of an installed stack; None when absent or written by an unknown version."""
-    file = _current(name, settings) / "plan.json"
     try:
-        return msgspec.json.decode(file.read_bytes(), type=PlanDocument)
-    except (OSError, msgspec.MsgspecError):
+        return _read_plan(_current(name, settings))
+    except DataError:
         return None
 
 
@@ -160,11 +249,11 @@ def _current(name: str, settings: Settings) -> Path:
     return Path(settings.state_root) / "stacks" / name / "current"
 
 
-def _changes(name: str, stack: RenderedStack, settings: Settings) -> tuple[str, ...]:
+def _changes(name: str, folder: Path, settings: Settings) -> tuple[str, ...]:
     """The Compose file as a diff against the installed one."""
     installed = _current(name, settings) / "compose.yaml"
     old = installed.read_text(encoding="utf-8") if installed.is_file() else ""
-    new = stack.file("compose.yaml").content.decode()
+    new = (folder / "compose.yaml").read_text(encoding="utf-8")
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), "installed", "planned", lineterm="", n=1
     )

@@ -123,7 +123,35 @@ def test_preview_tells_what_stands_in_the_way(serving_board: ServingBoard):
     preview = serving.preview_request(
         serving_board.request(), serving_board.board(), serving_board.here
     )
-    assert {finding.code for finding in preview.findings} == {"port_taken", "image_missing"}
+    found = {finding.code: finding.severity.value for finding in preview.findings}
+    assert found == {"port_taken": "error", "would_pull": "info"}
+    assert preview.refused
+
+
+def test_preview_of_what_deploy_would_bring_first_is_no_refusal(serving_board: ServingBoard):
+    serving_board.docker.images.clear()
+
+    def preview(**options: object):
+        request = serving_board.request(**options)
+        return serving.preview_request(request, serving_board.board(), serving_board.here)
+
+    assert not preview().refused
+    assert [finding.code for finding in preview(offline=True).findings] == ["image_missing"]
+    assert preview(offline=True).refused
+
+
+def test_preview_of_what_serves_looks_no_further_as_deploy_does(serving_board: ServingBoard):
+    serving_board.deploy()
+    serving_board.machine.memory = {"MemAvailable": 1, "MemTotal": 24_000}
+    again = serving.preview_request(
+        serving_board.request(), serving_board.board(), serving_board.here
+    )
+    assert (again.changed, again.findings) == (False, ())
+    serving_board.docker.containers.clear()
+    stopped = serving.preview_request(
+        serving_board.request(), serving_board.board(), serving_board.here
+    )
+    assert stopped.refused
 
 
 def test_an_installed_plan_that_cannot_be_read_counts_as_none(serving_board: ServingBoard):

@@ -12,6 +12,7 @@ from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, STACK, this_machine
 from speccompose.errors import UsageError
 from speccompose.report.verdict_text import verdict_text
+from speccompose.serving import stack_of
 
 
 @click.command()
@@ -28,6 +29,7 @@ def accept(stack: str, strict: bool, quick: bool, yes: bool, as_json: bool) -> i
     """
     confirm(stack, yes)
     with this_machine() as here:
+        stack = stack_of(stack, here.settings)
         judged = accept_here(stack, here, quick=quick, strict=strict)
     if as_json:
         echo_json(judged.result.as_dict())

@@ -18,9 +18,15 @@ from speccompose.device import operate, transaction
 from speccompose.device.interrupts import signals_interrupt
 from speccompose.device.ports import real_ports
 from speccompose.errors import ExitStatus
-from speccompose.plan.export import plan_document
-from speccompose.report.serving_text import deploy_text, preview_text, proof_text, status_text
+from speccompose.report.serving_text import (
+    deploy_text,
+    preview_document,
+    preview_text,
+    proof_text,
+    status_text,
+)
 from speccompose.vocab.board import BoardSource
+from speccompose.vocab.preview import Preview
 from speccompose.world.onboard import as_our_errors, roots
 
 STACK = click.argument("stack", metavar="STACK")
@@ -58,34 +64,28 @@ def pull(stack: str) -> int:
 @click.option("--dry-run", is_flag=True, help="show what would change; touch nothing")
 @click.option("--replan", is_flag=True, help="read the board's free memory again")
 @AS_JSON
-def deploy(
-    stack: str | None,
-    dry_run: bool,
-    replan: bool,
-    as_json: bool,
-    **values: Any,
-) -> int:
+def deploy(stack: str | None, dry_run: bool, replan: bool, as_json: bool, **values: Any) -> int:
     """Bring a stack up on this board: compare, switch, start, verify.
 
-    Give plan options (--model ...), or STACK: a rendered folder or an installed name.
+    Give plan options (--model ...), or STACK: a rendered folder or an installed name. With
+    --dry-run the exit status is 15 when something stands in the way.
     """
     if bool(stack) == bool(values["model"]):
         raise click.UsageError("name either --model or STACK")
     with this_machine() as here:
         if stack is not None:
-            refuse_plan_options(values, dry_run or replan)
+            refuse_plan_options()
             folder = serving.find_folder(stack, here.settings)
+            if dry_run:
+                preview = serving.preview_folder(folder, here, offline=values["offline"])
+                return show_preview(preview, as_json)
             done = serving.deploy_folder(folder, here, offline=values["offline"])
         else:
             request = stack_request(values, here.settings)
             board = BoardSource(facts=session.facts(None, None), assume_l4t=request.assume_l4t)
             if dry_run:
                 preview = serving.preview_request(request, board, here, replan=replan)
-                if as_json:
-                    echo_json(plan_document(preview.plan, here.catalog))
-                else:
-                    echo(preview_text(preview))
-                return int(ExitStatus.DONE)
+                return show_preview(preview, as_json)
             done = serving.deploy_request(request, board, here, replan=replan)
     if as_json:
         echo_json(done.as_dict())
@@ -94,18 +94,29 @@ def deploy(
     return int(ExitStatus.DONE)
 
 
-def refuse_plan_options(values: dict[str, Any], more: bool) -> None:
+def show_preview(preview: Preview, as_json: bool) -> int:
+    """Print what deploy would do; the status is the one that deploy would be refused with."""
+    if as_json:
+        echo_json(preview_document(preview))
+    else:
+        echo(preview_text(preview))
+    return int(ExitStatus.PREFLIGHT if preview.refused else ExitStatus.DONE)
+
+
+WITH_STACK = ("stack", "dry_run", "offline", "as_json")
+
+
+def refuse_plan_options() -> None:
     """A rendered stack is what it is: plan options beside it would be dropped, so refuse them."""
     context = click.get_current_context()
     given = [
-        name
-        for name in values
-        if name != "offline"
-        and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in WITH_STACK
+        and context.get_parameter_source(str(option.name)) == click.core.ParameterSource.COMMANDLINE
     ]
-    if given or more:
-        names = ", ".join("--" + name.replace("_", "-") for name in given) or "--dry-run, --replan"
-        raise click.UsageError(f"{names}: not with STACK, which is already planned")
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: not with STACK, which is already planned")
 
 
 @click.command()
@@ -114,6 +125,7 @@ def refuse_plan_options(values: dict[str, Any], more: bool) -> None:
 def verify(stack: str, as_json: bool) -> int:
     """Check health, ask for one real answer, see that it speculates."""
     with this_machine() as here, as_our_errors():
+        stack = serving.stack_of(stack, here.settings)
         proof = operate.verify(stack, roots(here.settings), ports=here.ports, say=here.say)
     if as_json:
         echo_json(dict(proof._asdict()))
@@ -132,7 +144,8 @@ def status(stack: str | None, as_json: bool) -> int:
         if stack is None:
             found = operate.all_status(place, ports=here.ports)
         else:
-            found = [operate.status(stack, place, ports=here.ports)]
+            name = serving.stack_of(stack, here.settings)
+            found = [operate.status(name, place, ports=here.ports)]
     if as_json:
         echo_json({"stacks": [item.as_dict() for item in found]})
     else:
@@ -147,7 +160,7 @@ def status(stack: str | None, as_json: bool) -> int:
 def logs(stack: str, tail: int, follow: bool) -> int:
     """Show the server's log, without secrets."""
     with this_machine() as here, as_our_errors():
-        place = roots(here.settings)
+        stack, place = serving.stack_of(stack, here.settings), roots(here.settings)
         if follow:
             operate.follow_logs(stack, place, ports=here.ports, on_text=print_raw, tail=tail)
         else:
@@ -165,6 +178,7 @@ def print_raw(text: str) -> None:
 def stop(stack: str) -> int:
     """Stop a stack; it stays installed, `deploy STACK` starts it again."""
     with this_machine() as here, as_our_errors():
+        stack = serving.stack_of(stack, here.settings)
         operate.stop(stack, roots(here.settings), ports=here.ports)
     echo(f"{stack} is stopped; start it with: speccompose deploy {stack}")
     return int(ExitStatus.DONE)
@@ -177,6 +191,7 @@ def stop(stack: str) -> int:
 def remove(stack: str, volumes: bool, weights: bool) -> int:
     """Remove a stack from this board; weights stay unless asked."""
     with this_machine() as here, as_our_errors():
+        stack = serving.stack_of(stack, here.settings)
         gone = operate.remove(
             stack, roots(here.settings), ports=here.ports, volumes=volumes, weights=weights
         )
@@ -189,7 +204,7 @@ def remove(stack: str, volumes: bool, weights: bool) -> int:
 def rollback(stack: str) -> int:
     """Let the previous release of a stack serve again."""
     with this_machine() as here, as_our_errors():
-        place = roots(here.settings)
+        stack, place = serving.stack_of(stack, here.settings), roots(here.settings)
         done = transaction.rollback(stack, place, ports=here.ports, say=here.say)
     echo(deploy_text(done))
     return int(ExitStatus.DONE)

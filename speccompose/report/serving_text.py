@@ -5,6 +5,8 @@ Layer: report. Pure.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from speccompose.device.operate import Status
 from speccompose.device.prove import Proof
 from speccompose.device.transaction import DeployResult
@@ -47,14 +49,25 @@ def _proof_lines(proof: Proof) -> list[str]:
 
 def preview_text(preview: Preview) -> str:
     """What a deploy would do on this machine."""
-    name = preview.plan.name
+    name, digest = preview.document.name, str(preview.document.digest)
     if not preview.changed:
-        lines = [f"{name}: nothing would change ({preview.plan.digest})"]
+        lines = [f"{name}: nothing would change", *columns([["digest", digest]])]
     else:
         before = preview.current_digest or "nothing installed"
-        lines = [f"{name}: would change", *columns([["from", before], ["to", preview.plan.digest]])]
+        lines = [f"{name}: would change", *columns([["from", before], ["to", digest]])]
         lines += ["", *(f"  {line}" for line in preview.changes)]
     return "\n".join([*lines, *findings_lines(preview.findings)])
+
+
+def preview_document(preview: Preview) -> dict[str, object]:
+    """The plan as JSON carries it, with what would change and all that stands in the way."""
+    document: dict[str, object] = msgspec.to_builtins(preview.document)
+    return {
+        **document,
+        "findings": (*preview.document.findings, *preview.findings),
+        "current_digest": preview.current_digest,
+        "changes": preview.changes,
+    }
 
 
 def status_text(stacks: Sequence[Status]) -> str:

@@ -57,7 +57,7 @@ def _commands(text: str, file: Path) -> dict[str, str]:
     # Here and not above: the YAML library costs 50 ms, and only a root folder with outputs pays.
     from speccompose.catalog.yaml_file import parse_plain
 
-    parsed = parse_plain(text)
+    parsed: object = parse_plain(text)
     if parsed is None:
         return {}
     if not isinstance(parsed, dict):

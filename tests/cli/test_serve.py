@@ -71,7 +71,7 @@ def test_deploy_without_docker(cli):
 
 def test_dry_run_without_docker_tells_it_as_a_finding(cli):
     answer = cli("deploy", *SMALL, "--dry-run", PATH=cli.programs("uname"))
-    assert answer.status == 0
+    assert answer.status == 15
     assert "no_docker" in answer.out
     assert "+services:" in answer.out.replace(" ", "")
     assert cli.written() == []
@@ -81,6 +81,35 @@ def test_dry_run_as_json_is_the_plan(cli):
     answer = cli("deploy", *SMALL, "--dry-run", "--json", PATH=cli.programs("uname"))
     assert answer.json["name"] == "smollm2-135m"
     assert answer.json["digest"].startswith("sha256:")
+
+
+def test_dry_run_as_json_says_what_changes_and_what_stands_in_the_way(cli):
+    answer = cli("deploy", *SMALL, "--dry-run", "--json", PATH=cli.programs("uname"))
+    assert answer.status == 15
+    assert "no_docker" in [item["code"] for item in answer.json["findings"]]
+    assert "untested" not in answer.err
+    assert answer.json["current_digest"] is None
+    assert "+services:" in answer.json["changes"]
+
+
+def test_dry_run_of_a_folder_and_of_an_installed_stack(cli, installed):
+    path = cli.programs("uname")
+    cli("render", *THOR, "--model", "qwen3-8b", "--context", "512", "-o", "other", PATH=path)
+    before = cli.written()
+    folder = cli("deploy", "./other", "--dry-run", "--json")
+    assert folder.status == 15
+    assert folder.json["digest"] != folder.json["current_digest"]
+    assert [line for line in folder.json["changes"] if "512" in line]
+    same = cli("deploy", installed, "--dry-run")
+    assert same.status == 15
+    assert "qwen3-8b: nothing would change" in same.out
+    assert cli.written() == before
+
+
+def test_dry_run_of_a_changed_folder_is_refused(cli, installed):
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "other")
+    (cli.here / "other" / "compose.yaml").write_text("changed")
+    assert cli("deploy", "./other", "--dry-run").status == 19
 
 
 def test_status_without_stacks(cli):
@@ -96,11 +125,63 @@ def test_deploy_needs_either_a_model_or_a_stack(cli, argv):
     assert_refusal_shape(answer.err)
 
 
-@pytest.mark.parametrize("more", [("--context", "512"), ("--dry-run",), ("--replan",)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--context", "512"),
+        ("--replan",),
+        ("--assume-l4t", "36.4.3"),
+        ("--set", "seed=1"),
+        ("--dry-run", "--replan"),
+    ],
+    ids=" ".join,
+)
 def test_plan_options_beside_a_stack_are_not_dropped(cli, installed, more):
     answer = cli("deploy", installed, *more)
     assert answer.status == 2
-    assert more[0] in answer.err
+    assert next(word for word in more if word != "--dry-run") in answer.err
+
+
+BY_FOLDER = [words for words in ON_A_STACK if words[0] not in ("pull", "deploy")]
+
+
+@pytest.mark.parametrize("words", BY_FOLDER, ids=" ".join)
+def test_a_rendered_folder_means_the_stack_of_its_name(cli, installed, words):
+    """Each verb answers for the folder as for the name; here, without docker, mostly a refusal."""
+    path = cli.programs("uname")
+    cli("render", *THOR, "--model", "qwen3-8b", "-o", "sub/mine")
+    by_name = cli(words[0], installed, *words[1:], PATH=path)
+    if words[0] == "rollback":
+        assert by_name.status == 2
+    by_folder = cli(words[0], "sub/mine", *words[1:], PATH=path)
+    assert (by_folder.status, by_folder.err) == (by_name.status, by_name.err)
+    assert "qwen3-8b" in by_folder.err or "docker" in by_folder.err
+
+
+@pytest.mark.parametrize("words", BY_FOLDER, ids=" ".join)
+def test_a_rendered_folder_that_is_not_installed(cli, words):
+    cli("render", *THOR, "--model", "qwen3-8b", "--name", "other", "-o", "sub")
+    answer = cli(words[0], "./sub", *words[1:])
+    assert answer.status == 2
+    assert "no stack called other" in answer.err
+
+
+def test_a_name_and_a_folder_of_another_stack_is_ambiguous(cli, installed):
+    cli("render", *THOR, "--model", "qwen3-8b", "--name", "other", "-o", installed)
+    answer = cli("remove", installed)
+    assert answer.status == 2
+    assert_refusal_shape(answer.err)
+    assert f"./{installed} means the folder" in answer.err
+    assert "no stack called other" in cli("remove", f"./{installed}").err
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"name": 3}', "[]"])
+def test_a_folder_whose_plan_cannot_be_read(cli, text):
+    (cli.here / "sub").mkdir()
+    (cli.here / "sub" / "plan.json").write_text(text)
+    answer = cli("stop", "./sub")
+    assert answer.status == 3
+    assert_refusal_shape(answer.err)
 
 
 def test_a_folder_that_is_no_stack(cli):

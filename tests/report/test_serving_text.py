@@ -5,7 +5,7 @@ import pytest
 from speccompose.report.serving_text import deploy_text, preview_text, proof_text, status_text
 from speccompose.vocab.finding import warning
 from speccompose.vocab.preview import Preview
-from tests.report.samples import DIGEST, deployed, proof, stack, standing, too_wide
+from tests.report.samples import DIGEST, deployed, document, proof, standing, too_wide
 
 
 def test_a_first_deploy():
@@ -49,15 +49,17 @@ def test_what_the_engine_does_not_tell_is_left_out(changes, absent):
 
 
 def test_preview(catalog):
-    plan = stack(catalog)
+    plan = document(catalog)
     finding = warning("port_taken", "port 8000 is taken")
-    before = Preview(plan=plan, current_digest=None, changes=("+a", "-b"), findings=(finding,))
+    before = Preview(document=plan, current_digest=None, changes=("+a", "-b"), findings=(finding,))
     text = preview_text(before)
     for part in ("would change", "nothing installed", plan.digest, "  +a", "  -b", "port_taken"):
         assert part in text
-    same = Preview(plan=plan, current_digest=plan.digest, changes=(), findings=())
+    same = Preview(document=plan, current_digest=plan.digest, changes=(), findings=())
     assert "nothing would change" in preview_text(same)
     assert before.changed
+    assert not before.refused
+    assert too_wide(text) == []
     assert not same.changed
 
 
