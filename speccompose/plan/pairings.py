@@ -22,6 +22,9 @@ STRUCTURED = ("code", "json")
 _ORDER: tuple[MethodId, ...] = ("mtp", "dflash", "dspark", "eagle3", "draft_model")
 _STRUCTURED_ORDER: tuple[MethodId, ...] = ("dflash", "mtp", "dspark", "eagle3", "draft_model")
 
+_MADE_HERE = "truncate:"
+"""How ``draft_bundled`` spells a draft that is made from its target (world/bundled.py)."""
+
 
 class Ask(Frozen, frozen=True, kw_only=True):
     """What stage 4 is asked about: one board, image, checkpoint and request."""
@@ -117,9 +120,14 @@ def _in_method_order(ask: Ask, order: tuple[MethodId, ...]) -> Iterator[Candidat
 
 
 def _is_test_only(candidate: Candidate, family: Family) -> bool:
-    """Synthetic pairs are taken by themselves only on the boards they were made for."""
-    synthetic = candidate.pairing is not None and candidate.pairing.synthetic
-    return synthetic and not _is_preferred(candidate, family)
+    """Pairs made for tests are taken by themselves only on the boards they were made for.
+
+    Such are synthetic ones, and drafts cut out of their target: nobody published those.
+    """
+    pairing = candidate.pairing
+    if pairing is None or _is_preferred(candidate, family):
+        return False
+    return pairing.synthetic or (pairing.draft_bundled or "").startswith(_MADE_HERE)
 
 
 def _is_preferred(candidate: Candidate, family: Family) -> bool:

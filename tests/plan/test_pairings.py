@@ -3,7 +3,7 @@
 import pytest
 
 from speccompose.plan.pairings import Ask, automatic_candidates, candidates_of, is_for
-from tests.plan.stage_cases import case
+from tests.plan.stage_cases import case, replace
 
 THOR = "agx-thor-t5000"
 
@@ -90,11 +90,32 @@ def test_ngram_is_never_automatic(catalog):
             assert "ngram" not in order(one)
 
 
-def test_synthetic_pairs_stay_where_they_were_made_for(catalog):
+@pytest.mark.parametrize(
+    ("changes", "automatic"),
+    [
+        ({}, False),
+        ({"synthetic": True}, False),
+        ({"draft_bundled": None, "synthetic": True}, False),
+        ({"draft_bundled": None}, True),
+        ({"draft_bundled": "pypi:name==1:draft.gguf"}, True),
+        ({"preferred_on": ("thor",)}, True),
+        ({"synthetic": True, "preferred_on": ("thor",)}, True),
+    ],
+)
+def test_pairs_made_for_tests_stay_where_they_were_made_for(catalog, changes, automatic):
     one = case(catalog, THOR, "HuggingFaceTB/SmolLM2-135M-Instruct")
-    synthetic = one.with_pairing("draft_model", synthetic=True)
-    assert order(synthetic) == []
-    assert order(synthetic.with_pairing("draft_model", preferred_on=("thor",))) == ["draft_model"]
+    one = one.with_pairing("draft_model", **{"preferred_on": ("generic",), **changes})
+    assert order(one) == (["draft_model"] if automatic else [])
+    assert [each.method.id for each in candidates_of(ask(one), "draft_model")] == ["draft_model"]
+
+
+def test_the_demos_draft_is_taken_on_generic_machines_only(catalog):
+    repo = "HuggingFaceTB/SmolLM2-135M-Instruct"
+    for device in sorted(catalog.devices):
+        one = case(catalog, THOR, repo)
+        one.device = replace(one.device, profile=catalog.devices[device])
+        expected = ["draft_model"] if one.device.family == "generic" else []
+        assert order(one) == expected, device
 
 
 def _name(checkpoint):
