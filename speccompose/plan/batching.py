@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from speccompose.engines.faults import minimum
 from speccompose.engines.user_flags import set_value
-from speccompose.engines.vllm import runs_eager
 from speccompose.errors import SpeculationError, UsageError
 from speccompose.vocab.engine import EngineEntry, Fault
 from speccompose.vocab.facts import ResolvedDevice
@@ -21,18 +20,19 @@ BATCHED_TOKENS = 2048
 
 MOST_BATCHED_TOKENS = 8192
 MOST_BATCHED_TOKENS_BY_HAND = 32768
-EAGER_SEQUENCES = 2
-"""What vLLM may run at once on an 8 GB board (field case M-01)."""
 
 _SLOT_MARGIN = 1024
 _STEP = 256
 _FLAG = {"vllm": "--max-num-batched-tokens", "llama.cpp": "-b"}
 
 
-def choose_sequences(device: ResolvedDevice, engine: EngineEntry, request: StackRequest) -> int:
-    """max(concurrency, the board's least); at most 2 with vLLM on 8 GB."""
-    sequences = max(request.concurrency, device.profile.serving.min_sequences)
-    return min(sequences, EAGER_SEQUENCES) if runs_eager(device, engine.id) else sequences
+def choose_sequences(device: ResolvedDevice, request: StackRequest) -> int:
+    """max(concurrency, the board's least): the contract's words for ``--concurrency``.
+
+    No engine is excepted. Field case M-01 wants at most 2 with vLLM on 8 GB; the contract gives
+    that to Orin Nano only, and a load that was asked for is served or refused, never cut.
+    """
+    return max(request.concurrency, device.profile.serving.min_sequences)
 
 
 def choose_batched_tokens(

@@ -92,7 +92,7 @@ def measure(sizing: Sizing) -> Parts:
         MemoryFitError: the weights' size is not known.
         SpeculationError, UsageError: no batch can be chosen (see batching).
     """
-    sequences = choose_sequences(sizing.device, sizing.engine, sizing.request)
+    sequences = choose_sequences(sizing.device, sizing.request)
     batched = choose_batched_tokens(
         sizing.engine,
         sizing.model,

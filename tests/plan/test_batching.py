@@ -40,7 +40,9 @@ def test_slots_of_each_method(method, depth, slots):
         ("orin-nano-8gb", "llama.cpp", 1, 2),
         ("orin-nano-8gb", "llama.cpp", 3, 3),
         ("orin-nano-8gb", "vllm", 1, 2),
-        ("orin-nano-8gb", "vllm", 4, 2),
+        ("orin-nano-8gb", "vllm", 4, 4),
+        ("orin-nx-8gb", "vllm", 1, 8),
+        ("orin-nx-8gb", "vllm", 12, 12),
         ("orin-nx-16gb", "vllm", 1, 8),
     ],
 )
