@@ -109,7 +109,7 @@ def _decisions(
 
 
 def _findings(sizing: Sizing, parts: Parts, kv_mib: int) -> tuple[Finding, ...]:
-    found = list(context_findings(sizing.model, sizing.context_tokens))
+    found = list(context_findings(sizing.model, sizing.request, sizing.context_tokens))
     if not parts.cost.known or not parts.draft_known:
         found.append(_incomplete(sizing, parts))
     running = _running_at_once(sizing, parts, kv_mib)

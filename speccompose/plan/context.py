@@ -7,7 +7,7 @@ model was made for.
 from speccompose.errors import UsageError
 from speccompose.vocab.device import DeviceServing
 from speccompose.vocab.facts import ResolvedDevice
-from speccompose.vocab.finding import Decision, Finding, warning
+from speccompose.vocab.finding import Decision, Finding, info, warning
 from speccompose.vocab.model import ModelEntry
 from speccompose.vocab.request import StackRequest
 
@@ -17,7 +17,10 @@ def choose_context(
 ) -> tuple[int, Decision]:
     """The context in tokens, with its reason.
 
-    A board with a smaller default than others keeps it against a model's larger figure.
+    A board with a smaller default than others (Orin Nano, Orin NX) keeps it against a model's
+    larger figure. Those figures were published on boards with several times the memory; there
+    they would cost the draft, the better format or the whole plan, and ``--context`` asks for
+    more at any time. A finding tells of it.
 
     Raises:
         UsageError: status 2; more than the model's maximum was asked for.
@@ -43,11 +46,18 @@ def choose_context(
     return chosen, _decided(chosen, rule, source)
 
 
-def context_findings(model: ModelEntry, context_tokens: int) -> tuple[Finding, ...]:
-    """Warn above the length that was published: running out costs the board (M-09)."""
+def context_findings(
+    model: ModelEntry, request: StackRequest, context_tokens: int
+) -> tuple[Finding, ...]:
+    """Tell of a length below the published one that nobody asked for, warn of one above it.
+
+    Running out of memory at a length that nobody tried costs the board (M-09).
+    """
     tested = model.context_tokens
-    if tested is None or context_tokens <= tested:
+    if tested is None or context_tokens == tested:
         return ()
+    if context_tokens < tested:
+        return () if request.context_tokens is not None else (_shorter(model, context_tokens),)
     return (
         warning(
             "context_above_tested",
@@ -55,6 +65,16 @@ def context_findings(model: ModelEntry, context_tokens: int) -> tuple[Finding, .
             hint="try one prompt of that length before others depend on it",
             source="GH NVIDIA/dgx-spark-playbooks#97",
         ),
+    )
+
+
+def _shorter(model: ModelEntry, context_tokens: int) -> Finding:
+    return info(
+        "context_below_published",
+        f"{context_tokens} tokens, the default of this board; {model.context_tokens} are"
+        f" published for {model.id} on larger ones",
+        hint=f"--context {model.context_tokens} asks for them; it is refused if they do not fit",
+        source=model.source,
     )
 
 

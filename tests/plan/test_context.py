@@ -55,7 +55,19 @@ def test_a_model_of_unknown_maximum_takes_what_is_asked(catalog):
 
 def test_longer_than_published_is_warned_of(catalog):
     """M-09."""
-    model = case(catalog, "dgx-spark", REPO).model
-    assert codes(context_findings(model, 65536)) == ["context_above_tested"]
-    assert context_findings(model, 8192) == ()
-    assert context_findings(replace(model, context_tokens=None), 65536) == ()
+    one = case(catalog, "dgx-spark", REPO)
+    asked = replace(one.request, context_tokens=65536)
+    assert codes(context_findings(one.model, asked, 65536)) == ["context_above_tested"]
+    unknown = replace(one.model, context_tokens=None)
+    assert context_findings(unknown, asked, 65536) == ()
+    assert context_findings(one.model, one.request, one.model.context_tokens) == ()
+
+
+@pytest.mark.parametrize(("asked", "told"), [(None, ["context_below_published"]), (4096, [])])
+def test_a_small_boards_shorter_context_is_told_unless_it_was_asked_for(catalog, asked, told):
+    small = case(catalog, "orin-nano-8gb", "HuggingFaceTB/SmolLM2-135M-Instruct")
+    small = small.with_model(context_tokens=8192).but(context_tokens=asked, method="none")
+    memory = small.fit()
+    assert memory.context_tokens == 4096
+    found = [code for code in codes(memory.findings) if code.startswith("context_")]
+    assert found == told
