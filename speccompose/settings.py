@@ -9,6 +9,8 @@ from pathlib import Path
 
 from speccompose.vocab.base import Frozen
 
+STATE_ROOT = "/var/lib/speccompose"
+SECRETS_ROOT = "/etc/speccompose/secrets"
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -18,8 +20,8 @@ class Settings(Frozen, frozen=True, kw_only=True):
     data_root: str
     overlays: tuple[str, ...]
     cache_dir: str | None
-    state_root: str = "/var/lib/speccompose"
-    secrets_root: str = "/etc/speccompose/secrets"
+    state_root: str = STATE_ROOT
+    secrets_root: str = SECRETS_ROOT
     hub: str = "https://huggingface.co"
     hub_token_file: str | None = None
 
@@ -45,12 +47,17 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
     return Settings(
         data_root=str(data_root),
         overlays=tuple(str(root.resolve()) for root in overlays),
-        cache_dir=cache or None,
-        state_root=environ.get("SPECCOMPOSE_STATE") or "/var/lib/speccompose",
-        secrets_root=environ.get("SPECCOMPOSE_SECRETS") or "/etc/speccompose/secrets",
+        cache_dir=_whole(cache, working_dir),
+        state_root=_whole(environ.get("SPECCOMPOSE_STATE"), working_dir) or STATE_ROOT,
+        secrets_root=_whole(environ.get("SPECCOMPOSE_SECRETS"), working_dir) or SECRETS_ROOT,
         hub=environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co",
-        hub_token_file=environ.get("SPECCOMPOSE_HUB_TOKEN_FILE") or None,
+        hub_token_file=_whole(environ.get("SPECCOMPOSE_HUB_TOKEN_FILE"), working_dir),
     )
+
+
+def _whole(path: str | None, working_dir: Path) -> str | None:
+    """A path that is the same from every folder: mounts and units carry it; None when not set."""
+    return str(working_dir / path) if path else None
 
 
 def default_data_root() -> Path:

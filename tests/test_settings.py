@@ -25,6 +25,14 @@ def test_a_variable_and_its_default(tmp_path, variable):
     assert getattr(read_settings({variable: "/else"}, tmp_path), field) == "/else"
 
 
+@pytest.mark.parametrize("variable", ["STATE", "SECRETS", "CACHE", "HUB_TOKEN_FILE"])
+def test_a_relative_path_is_made_absolute(tmp_path, variable):
+    """Docker would take a relative mount for a volume, and systemd starts in another folder."""
+    field = {"STATE": "state_root", "SECRETS": "secrets_root", "CACHE": "cache_dir"}
+    read = read_settings({f"SPECCOMPOSE_{variable}": "a/b"}, tmp_path)
+    assert getattr(read, field.get(variable, "hub_token_file")) == str(tmp_path / "a" / "b")
+
+
 def test_cache(tmp_path):
     def cache(**environ: str) -> str | None:
         return read_settings(environ, tmp_path).cache_dir

@@ -4,6 +4,7 @@ Layer: cli.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -108,6 +109,7 @@ def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest
         "state_root": settings.state_root,
         "secrets_root": settings.secrets_root,
         "assume_l4t": values.get("assume_l4t"),
+        "api_key_file": absolute_key(values["api_key_file"]),
     }
     same = set(StackRequest.__struct_fields__) - fields.keys()
     fields.update({name: values[name] for name in same})
@@ -117,6 +119,29 @@ def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest
         raise UsageError(
             f"bad option: {error}", hint="speccompose plan --help", code="bad_option"
         ) from None
+
+
+def absolute_key(given: str | None) -> str | None:
+    """The key file's whole path: a deploy, by hand or at a replan, may run in any other folder.
+
+    It need not be there: the plan may be for another board. Deploy looks at it.
+
+    Raises:
+        UsageError: nothing was named, or `~` stands for no home.
+    """
+    if given is None:
+        return None
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"--api-key-file {given}: {error}", code="bad_key_path") from None
+    if not given.strip() or given.endswith("/"):
+        raise UsageError(
+            f"--api-key-file '{given}' names no file",
+            hint="name a file that holds the key and nothing else",
+            code="bad_key_path",
+        )
+    return str(path.absolute())
 
 
 def parse_set(item: str) -> tuple[str, str]:

@@ -26,7 +26,8 @@ EVERYTHING = [
     *("--workload", "code", "--context", "4096", "--concurrency", "4"),
     *("--gpu-memory-utilization", "0.6", "--image", "i:t", "--name", "n", "--port", "9000"),
     *("--bind", "0.0.0.0", "--api-key-file", "/key", "--insecure", "--force", "--offline"),
-    *("--assume-l4t", "36.4.3", "--runtime", "native", "--set", "swap-space=8", "--set", "--seed=1"),
+    *("--runtime", "native", "--set", "swap-space=8", "--set", "--seed=1"),
+    *("--assume-l4t", "36.4.3"),
 ]
 
 
@@ -74,6 +75,25 @@ def test_every_option_reaches_the_request():
         state_root="/state",
         secrets_root="/secrets",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [("/key", "/key"), ("key", "{here}/key"), ("./a/key", "{here}/a/key"), ("~/key", "{home}/key")],
+)
+def test_a_key_file_is_named_by_its_whole_path(tmp_path, monkeypatch, given, whole):
+    """Systemd, `accept` and a later deploy run in other folders than this one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    made = stack_request(parse("--model", "m", "--api-key-file", given), SETTINGS)
+    assert made.api_key_file == whole.format(here=tmp_path, home="/home/somebody")
+
+
+@pytest.mark.parametrize("given", ["", " ", "keys/", "~nobody-of-this-name/key"])
+def test_a_key_file_that_is_none(given):
+    with pytest.raises(UsageError) as caught:
+        stack_request(parse("--model", "m", "--api-key-file", given), SETTINGS)
+    assert caught.value.code == "bad_key_path"
 
 
 def test_the_methods_are_those_of_the_vocabulary():
