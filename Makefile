@@ -47,6 +47,9 @@ golden: $(VENV)/.ready ## write the golden stacks anew; review the diff
 schema: $(VENV)/.ready ## write the JSON Schemas that editors use
 	@$(RUN) python -m speccompose.catalog.schema schemas
 
+engine-tables: $(VENV)/.ready ## read the engines' flags anew from their releases (downloads)
+	@$(RUN) python .ci/refresh-engines
+
 docs: $(VENV)/.ready ## write the generated tables of the README and docs
 	@$(RUN) python -m tests.generated_docs
 
@@ -62,4 +65,4 @@ image: engine ## build the llama.cpp CPU image when it is missing
 clean: ## remove caches and the virtual environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
 
-.PHONY: help setup demo test test-docker check format deploy golden schema docs bench engine image clean
+.PHONY: help setup demo test test-docker check format deploy golden schema engine-tables docs bench engine image clean
