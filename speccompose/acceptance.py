@@ -10,7 +10,7 @@ from speccompose.device.accept import Result
 from speccompose.device.arms import accept_stack
 from speccompose.device.transaction import DeployResult
 from speccompose.device.verdict import Verdict
-from speccompose.errors import ExitStatus, UsageError
+from speccompose.errors import ExitStatus, SpecComposeError, UsageError
 from speccompose.plan import plain
 from speccompose.serving import Here, deploy_request, installed_document
 from speccompose.vocab.base import Frozen
@@ -29,11 +29,15 @@ STATUS = {
 
 
 class Judged(Frozen, frozen=True, kw_only=True):
-    """The verdict, the exit status it means, and the stack that took over if one had to."""
+    """The verdict, the exit status it means, and the stack that took over if one had to.
+
+    ``failure``: why none could take over. The verdict stands all the same, and is told first.
+    """
 
     result: Result
     status: int
-    redeployed: DeployResult | None
+    redeployed: DeployResult | None = None
+    failure: SpecComposeError | None = None
 
 
 def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
@@ -41,16 +45,25 @@ def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
 
     Raises:
         SpecComposeError: the stack is unknown, does not speculate, does not run, or cannot be
-            put back.
+            put back after the measurement.
     """
     with as_our_errors():
         result = accept_stack(
             name, roots(here.settings), ports=here.ports, quick=quick, say=here.say
         )
-    verdict = result.verdict
-    status = status_of(verdict.outcome, strict=strict)
-    redeployed = without_speculation(name, here) if must_go(verdict, strict=strict) else None
-    return Judged(result=result, status=int(status), redeployed=redeployed)
+    return follow(name, result, here, strict=strict)
+
+
+def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
+    """Do what a verdict means for the stack; a failure of that is told beside the verdict."""
+    status = int(status_of(result.verdict.outcome, strict=strict))
+    if not must_go(result.verdict, strict=strict):
+        return Judged(result=result, status=status)
+    try:
+        redeployed = without_speculation(name, here)
+    except SpecComposeError as failure:
+        return Judged(result=result, status=int(failure.status), failure=failure)
+    return Judged(result=result, status=status, redeployed=redeployed)
 
 
 def status_of(outcome: str, *, strict: bool) -> ExitStatus:

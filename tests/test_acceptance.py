@@ -2,8 +2,17 @@
 
 import pytest
 
-from speccompose.acceptance import STATUS, must_go, status_of, this_board, without_speculation
+from speccompose.acceptance import (
+    STATUS,
+    follow,
+    must_go,
+    status_of,
+    this_board,
+    without_speculation,
+)
 from speccompose.device import verdict
+from speccompose.device.accept import Result
+from speccompose.device.errors import DeviceError
 from speccompose.device.verdict import Verdict
 from speccompose.errors import UsageError
 from speccompose.vocab.request import StackRequest
@@ -52,6 +61,45 @@ def test_a_rejected_stack_is_redeployed_without_speculation(serving_board: Servi
     (container,) = serving_board.docker.containers.values()
     assert "--spec-type" not in container["Config"]["Cmd"]
     assert "--alias" in container["Config"]["Cmd"]
+
+
+def judged(outcome: str) -> Result:
+    return Result(Verdict(outcome, False, ("because",)), ())
+
+
+def test_a_rejected_stack_is_9_when_its_successor_serves(serving_board: ServingBoard):
+    serving_board.deploy(name="mine")
+    done = follow("mine", judged("rejected"), serving_board.here, strict=False)
+    assert (done.status, done.failure) == (9, None)
+    assert done.redeployed.changed
+
+
+@pytest.mark.parametrize("outcome", sorted(OUTCOMES - {"rejected"}))
+def test_other_verdicts_change_nothing(serving_board: ServingBoard, outcome):
+    first = serving_board.deploy(name="mine")
+    done = follow("mine", judged(outcome), serving_board.here, strict=False)
+    assert (done.redeployed, done.failure) == (None, None)
+    assert serving_board.deploy(name="mine").digest == first.digest
+
+
+def test_the_verdict_is_kept_when_its_successor_does_not_come_up(serving_board: ServingBoard):
+    serving_board.deploy(name="mine")
+
+    def fail() -> None:
+        serving_board.docker.after_up = lambda: None
+        raise DeviceError(9, "it fell over")
+
+    serving_board.docker.after_up = fail
+    done = follow("mine", judged("rejected"), serving_board.here, strict=False)
+    assert done.result.verdict.outcome == "rejected"
+    assert done.redeployed is None
+    assert (done.status, done.failure.status) == (8, 8)
+    assert "it fell over" in done.failure.brief
+
+
+def test_the_verdict_is_kept_when_nobody_knows_what_was_asked_for(serving_board: ServingBoard):
+    done = follow("nothing", judged("rejected"), serving_board.here, strict=False)
+    assert (done.status, done.failure.code) == (2, "no_request_in_plan")
 
 
 def test_flags_about_speculation_go_with_it(serving_board: ServingBoard):
