@@ -1,10 +1,14 @@
 """`accept` asks before it interrupts a stack, and cannot ask where nobody is."""
 
+import json
+
 import pytest
 
-from speccompose.cli.accept import confirm
-from speccompose.errors import UsageError
+from speccompose.acceptance import Judged
+from speccompose.cli.accept import confirm, refuse_unbuilt, show
+from speccompose.errors import DeployError, UsageError
 from tests.cli.harness import assert_refusal_shape
+from tests.report.samples import judged, run
 
 
 def test_nobody_is_there_to_ask(cli):
@@ -12,6 +16,58 @@ def test_nobody_is_there_to_ask(cli):
     assert answer.status == 2
     assert_refusal_shape(answer.err)
     assert "--yes" in answer.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--runner", "aiperf"),
+        ("--dataset", "f"),
+        ("--category", "code"),
+        ("--requests", "3"),
+        ("--compare", "a", "b"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("stack", [(), ("x", "--yes")])
+def test_what_is_not_built_is_refused_and_not_dropped(cli, words, stack):
+    answer = cli("accept", *stack, *words)
+    assert answer.status == 2
+    assert_refusal_shape(answer.err)
+    assert words[0] in answer.err
+    assert "not built yet" in answer.err
+
+
+def test_several_that_are_not_built():
+    given = {"runner": "aiperf", "dataset": "f", "category": None, "compare": None}
+    with pytest.raises(UsageError, match="--dataset, --runner aiperf are not") as caught:
+        refuse_unbuilt(given)
+    assert caught.value.code == "not_built"
+
+
+def test_the_native_runner_is_the_one_there_is(cli):
+    answer = cli("accept", "x", "--yes", "--runner", "native")
+    assert "no stack called x" in answer.err
+
+
+def test_a_stack_is_needed(cli):
+    answer = cli("accept", "--yes")
+    assert answer.status == 2
+    assert "STACK" in answer.err
+    assert_refusal_shape(answer.err)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_verdict_is_printed_before_what_went_wrong_after_it(capsys, as_json):
+    result = judged("rejected", run("baseline", 1, 20.0), run("speculative", 1, 19.0))
+    failure = DeployError("tiny was not deployed: it fell over")
+    with pytest.raises(DeployError):
+        show("tiny", Judged(result=result, status=8, failure=failure), as_json)
+    out = capsys.readouterr().out
+    if as_json:
+        assert json.loads(out)["outcome"] == "rejected"
+    else:
+        assert out.startswith("tiny: rejected")
 
 
 def test_yes_asks_nothing():
