@@ -20,7 +20,7 @@ from speccompose.plan.gpu_floor import gpu_floor_tokens_s
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding
-from speccompose.vocab.image import ImageRanking
+from speccompose.vocab.image import ImageChoice, ImageRanking
 from speccompose.vocab.model import Checkpoint, ModelEntry
 from speccompose.vocab.plan import Acceptance, Health, Mount, SpeculationPlan, StackPlan
 from speccompose.vocab.request import StackRequest
@@ -30,6 +30,8 @@ DRAFT_PATH = "/models/draft"
 SECRETS_PATH = "/secrets"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_NO_VOLUME_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_DIGEST_SHOWN = 12
 
 
 def assemble_stack(
@@ -139,6 +141,18 @@ def image_reference(fit: Fit) -> str:
     return f"{build.reference}@{build.digest}"
 
 
+def cache_volume(choice: ImageChoice) -> str:
+    """Where kernels that an engine compiled are kept: one volume per build (rules section 5).
+
+    Two images of one version hold different builds, and a tag may be pushed again.
+    """
+    build = choice.build
+    parts = ["speccompose-cache", choice.image.id, build.version]
+    if build.digest is not None:
+        parts.append(build.digest.removeprefix("sha256:")[:_DIGEST_SHOWN])
+    return _NO_VOLUME_NAME.sub("-", "-".join(parts))
+
+
 def repo_directory(repo: str) -> str:
     """Folder of a repo's weights below the models folder."""
     return repo.replace("/", "--")
@@ -156,9 +170,19 @@ def plan_digest(plan: StackPlan) -> str:
         "bind": plan.bind,
         "health": plan.health,
         "acceptance": plan.acceptance,
+        "weights": _weight_hashes(plan),
     }
     text = msgspec.json.encode(body, order="sorted")
     return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+def _weight_hashes(plan: StackPlan) -> dict[str, str]:
+    """The commit or hash that the target is pinned to, where one is known.
+
+    Pairings name no revision of a draft yet; a draft's repository stands in the mounts.
+    """
+    revision = plan.choice.checkpoint.revision
+    return {"target": revision} if revision is not None else {}
 
 
 def _environment(inputs: EngineInputs, deadline_s: int) -> dict[str, str]:
@@ -195,10 +219,9 @@ def _mounts(fit: Fit, request: StackRequest, name: str) -> tuple[Mount, ...]:
     if request.api_key_file is not None:
         mounts.append(Mount(source=f"{request.secrets_root}/{name}", target=SECRETS_PATH))
     if fit.choice.image.cache_dir is not None:
-        version = fit.choice.build.version.replace("/", "-")
-        volume = f"speccompose-cache-{fit.choice.image.engine}-{version}"
+        target = fit.choice.image.cache_dir
         mounts.append(
-            Mount(source=volume, target=fit.choice.image.cache_dir, read_only=False, volume=True)
+            Mount(source=cache_volume(fit.choice), target=target, read_only=False, volume=True)
         )
     return tuple(mounts)
 

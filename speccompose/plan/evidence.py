@@ -3,10 +3,10 @@
 Part of stage 3 of 7 (which image), after resolve, before speculate. Pure.
 """
 
+from speccompose.plan.smoke_test import is_thin, smoke_test
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Finding, Severity
 from speccompose.vocab.image import Build, ImageEntry, Placement
-from speccompose.vocab.versions import version_key
 
 
 def thin_evidence(
@@ -33,7 +33,7 @@ def thin_evidence(
     if row.evidence == "seen" and proved:
         return ()
     severity = Severity.INFO
-    if row.evidence == "inferred" or not proved or _vllm_on_new_orin(device, image):
+    if row.evidence == "inferred" or not proved or is_thin(device, image):
         severity = Severity.WARNING
     how = "inferred" if row.evidence == "inferred" or not proved else "known from second hand"
     note = f"; {row.note}" if row.note else ""
@@ -43,17 +43,8 @@ def thin_evidence(
             code="thin_evidence",
             message=f"{image.id} {build.version} on {device.family}: that it serves is {how}{note}",
             hint="the kernel smoke test runs before weights are loaded"
-            if severity is Severity.WARNING and device.is_jetson
+            if smoke_test(device, image) is not None
             else None,
             source=row.source,
         ),
-    )
-
-
-def _vllm_on_new_orin(device: ResolvedDevice, image: ImageEntry) -> bool:
-    return (
-        image.engine == "vllm"
-        and device.soc.compute_capability == "8.7"
-        and device.l4t is not None
-        and version_key(device.l4t) >= version_key("39")
     )

@@ -8,6 +8,7 @@ import msgspec
 import speccompose
 from speccompose.errors import SpecComposeError
 from speccompose.plan.assemble import repo_directory
+from speccompose.plan.smoke_test import smoke_test
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import (
     DeviceDocument,
@@ -56,6 +57,7 @@ def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
         api_key=plan.api_key,
         api_key_file=plan.request.api_key_file,
         mounts=plan.mounts,
+        smoke_test=smoke_test(plan.device, plan.choice.image),
         downloads=downloads(plan),
         decisions=plan.decisions,
         request=plan.request,
@@ -126,6 +128,7 @@ def image_document(plan: StackPlan) -> ImageDocument:
         digest=plan.choice.build.digest,
         rejected=plan.rejected,
         download_mib=plan.choice.image.download_mib,
+        cache_mib=plan.choice.image.cache_mib,
     )
 
 

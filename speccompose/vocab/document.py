@@ -38,6 +38,7 @@ class ImageDocument(Frozen, frozen=True, kw_only=True):
     digest: str | None
     rejected: tuple[Rejection, ...] = ()
     download_mib: int = 0
+    cache_mib: int = 0
 
 
 class ModelDocument(Frozen, frozen=True, kw_only=True):
@@ -92,7 +93,10 @@ class Download(Frozen, frozen=True, kw_only=True):
 
 
 class PlanDocument(Frozen, frozen=True, kw_only=True):
-    """plan.json and `plan --json`."""
+    """plan.json and `plan --json`.
+
+    ``smoke_test``: what to run in the image before weights load, null where nothing calls for it.
+    """
 
     device: DeviceDocument | None = None
     image: ImageDocument | None = None
@@ -117,6 +121,7 @@ class PlanDocument(Frozen, frozen=True, kw_only=True):
     api_key: bool = False
     api_key_file: str | None = None
     mounts: tuple[Mount, ...] = ()
+    smoke_test: tuple[str, ...] | None = None
     downloads: tuple[Download, ...] = ()
     decisions: tuple[Decision, ...] = ()
     request: StackRequest | None = None

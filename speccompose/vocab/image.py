@@ -44,7 +44,10 @@ class Build(Sourced, frozen=True, kw_only=True):
 
 
 class ImageEntry(Sourced, frozen=True, kw_only=True):
-    """One image of the catalog with its builds, newest last."""
+    """One image of the catalog with its builds, newest last.
+
+    ``cache_mib``: what the engine's compiled kernels may grow to in the cache volume.
+    """
 
     id: Id
     engine: EngineName
@@ -62,6 +65,8 @@ class ImageEntry(Sourced, frozen=True, kw_only=True):
     user: str | None = None
     read_only: bool = False
     cache_dir: str | None = None
+    cache_mib: Mib = 0
+    cache_evidence: Evidence = "inferred"
     download_mib: Mib
     repositories: tuple[str, ...]
     built_by_us: bool = False

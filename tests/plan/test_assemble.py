@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from speccompose.errors import UsageError
 from speccompose.pipeline import plan_stack
-from speccompose.plan.assemble import plan_digest, repo_directory, stack_name
+from speccompose.plan.assemble import cache_volume, plan_digest, repo_directory, stack_name
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.finding import info
+from speccompose.vocab.image import ImageChoice
 from speccompose.vocab.plan import Mount, StackPlan
 from speccompose.vocab.request import StackRequest
 
@@ -49,6 +50,11 @@ PARTS = {
     ),
 }
 """The contract's list, each part changed by some text."""
+
+PARTS["target revision"] = lambda plan, text: replace(
+    plan,
+    choice=replace(plan.choice, checkpoint=replace(plan.choice.checkpoint, revision=text)),
+)
 
 OTHERS = {
     "name": lambda plan, text: replace(plan, name=text),
@@ -145,8 +151,33 @@ def test_one_cache_volume_per_engine_build(catalog):
 
     one, same = stack(catalog), stack(catalog, model="qwen3-4b")
     other = stack(catalog, image="vllm/vllm-openai:v0.26.0")
-    assert volume(one) == volume(same) == ["speccompose-cache-vllm-0.27.1"]
-    assert volume(other) == ["speccompose-cache-vllm-0.26.0"]
+    assert volume(one) == volume(same)
+    (name,) = volume(one)
+    assert name.startswith("speccompose-cache-vllm-upstream-0.27.1")
+    assert volume(other) != volume(one)
+
+
+@pytest.mark.parametrize(
+    ("digest", "name"),
+    [
+        (None, "speccompose-cache-vllm-upstream-0.27-x"),
+        ("sha256:" + "ab" * 32, "speccompose-cache-vllm-upstream-0.27-x-abababababab"),
+        ("sha256:" + "cd" * 32, "speccompose-cache-vllm-upstream-0.27-x-cdcdcdcdcdcd"),
+    ],
+)
+def test_a_cache_volume_names_image_version_and_digest(plan, digest, name):
+    build = replace(plan.choice.build, version="0.27/x", digest=digest)
+    assert cache_volume(replace(plan.choice, build=build)) == name
+
+
+def test_two_images_of_one_version_never_share_a_cache(catalog):
+    choices = [
+        ImageChoice(image=image, build=build, checkpoint=None, reason="test")
+        for image in catalog.images.values()
+        for build in image.builds
+    ]
+    names = [cache_volume(choice) for choice in choices]
+    assert len(set(names)) == len(names)
 
 
 def test_a_jetson_listens_on_the_bind_address_itself(catalog):
