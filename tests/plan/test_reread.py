@@ -1,5 +1,8 @@
 """What was printed is read as Compose reads it, and compared with the plan."""
 
+import subprocess
+import sys
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -64,3 +67,10 @@ def test_what_is_no_stack_is_malformed(text):
 @given(st.text())
 def test_doubling_and_undoubling_cancel(text):
     assert undouble(text.replace("$", "$$")) == text
+
+
+def test_planning_does_not_wait_for_the_yaml_parser():
+    """Its import takes longer than a whole plan; only a printed file is read with it."""
+    code = "import sys, speccompose.pipeline; print([m for m in sys.modules if 'ruamel' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
