@@ -3,14 +3,18 @@
 Layer: device (standard library, Python 3.8). Rules section 5: never in a rendered file, an
 argument list or the environment. vLLM reads its key from a YAML file given by --config, llama.cpp
 from --api-key-file; both see the stack's secrets folder at /secrets.
+
+A new key keeps the old one beside it until it has proved itself: ``install``, then ``confirm`` or
+``put_back``. So a power cut can be undone as well, and undoing needs no disk.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from speccompose.device.answers import VLLM
 from speccompose.device.errors import DATA, PREFLIGHT, USAGE, DeviceError
@@ -20,6 +24,7 @@ from speccompose.device.state import write_atomic
 
 _FLAGS = {VLLM: "--config"}
 _OTHER_FLAG = "--api-key-file"
+_KEPT = ".before"
 
 
 class Secret(NamedTuple):
@@ -76,16 +81,16 @@ def installed_key(plan: Plan, paths: StackPaths) -> Optional[str]:
     return text
 
 
-def install(secret: Secret) -> Optional[bytes]:
-    """Write the secret, mode 0400, for the container's user; returns what stood there before.
+def install(secret: Secret) -> None:
+    """Write the secret, mode 0400, for the container's user; what stood there is kept beside it.
 
     Raises:
         DeviceError: status 15 when it cannot be written.
     """
-    before = _read(secret.path)
     try:
         secret.path.parent.mkdir(parents=True, exist_ok=True)
         secret.path.parent.chmod(0o711)
+        _keep(secret)
         write_atomic(secret.path, secret.content, 0o400, _to_set(secret.owner))
     except OSError as error:
         raise DeviceError(
@@ -95,15 +100,51 @@ def install(secret: Secret) -> Optional[bytes]:
             hint="run as root, or let SPECCOMPOSE_SECRETS name a folder that you own",
             code="secrets_unwritable",
         ) from None
-    return before
 
 
-def put_back(secret: Secret, before: Optional[bytes]) -> None:
-    """Undo `install`."""
-    if before is None:
-        secret.path.unlink()
+def unconfirmed(paths: StackPaths) -> bool:
+    """Whether a new key stands that has not proved itself."""
+    return bool(_kept(paths))
+
+
+def confirm(paths: StackPaths) -> None:
+    """The new key stays. What cannot be deleted is deleted by the next deploy."""
+    for kept in _kept(paths):
+        with suppress(OSError):
+            kept.unlink()
+
+
+def put_back(paths: StackPaths) -> bool:
+    """Undo ``install`` if it is unconfirmed; True when there was something to undo.
+
+    Raises:
+        OSError: the old key cannot be put back.
+    """
+    found = _kept(paths)
+    for kept in found:
+        path = kept.with_name(kept.name[1 : -len(_KEPT)])
+        if kept.stat().st_size:
+            os.replace(str(kept), str(path))
+        elif path.exists():  # there was none before
+            path.unlink()
+        if kept.exists():  # two links to one file are not renamed
+            kept.unlink()
+    return bool(found)
+
+
+def _keep(secret: Secret) -> None:
+    """Keep what stands there; one that is kept already is older and stays."""
+    kept = secret.path.with_name(f".{secret.path.name}{_KEPT}")
+    if kept.exists():
+        return
+    if secret.path.exists():
+        os.link(str(secret.path), str(kept))
     else:
-        write_atomic(secret.path, before, 0o400, _to_set(secret.owner))
+        write_atomic(kept, b"", 0o400)
+
+
+def _kept(paths: StackPaths) -> List[Path]:
+    return sorted(paths.secrets.glob(f".*{_KEPT}"))
 
 
 def _key_path(plan: Plan, paths: StackPaths) -> Path:

@@ -3,7 +3,8 @@
 Layer: device (standard library, Python 3.8). The baseline is the same release with one change: an
 override file, outside the release, replaces the command by the one that acceptance.json carries.
 So image, weights, mounts and environment are the same by construction. The release itself and its
-links stay untouched: a board that loses power here starts the planned stack at boot.
+links stay untouched. After a power cut here the container may be the baseline's; the next deploy
+of the release sees that it runs another command than planned, and makes it anew.
 
     accept_stack(name, roots, ports=..., quick=..., say=...) -> Result
 """
@@ -13,8 +14,9 @@ from __future__ import annotations
 import json
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import Optional, Sequence, Tuple
 
 from speccompose.device import state
 from speccompose.device.accept import Result, Trial, accept
@@ -117,17 +119,28 @@ class StackArms:
                 self._compose(()).up()
                 container = self._wait()
             except DeviceError as error:
-                record = state.Record(state.STUCK, digest=self._plan.digest)
-                state.save(self._paths, record)
-                raise DeviceError(
-                    ROLLBACK_INCOMPLETE,
-                    f"{self._plan.name} does not serve again after the measurement",
-                    [error.brief, *error.details],
-                    hint=f"mend the cause, then: speccompose deploy {self._plan.name}",
-                    code="stuck",
-                ) from error
-            record = state.Record(state.COMMITTED, digest=self._plan.digest, container=container.id)
-            state.save(self._paths, record)
+                with suppress(OSError):  # the error says it
+                    self._save(state.STUCK, None)
+                brief = f"{self._plan.name} does not serve again after the measurement"
+                raise self._stuck(brief, [error.brief, *error.details]) from error
+            try:
+                self._save(state.COMMITTED, container.id)
+            except OSError as error:
+                brief = f"{self._plan.name} serves as planned, but that could not be written down"
+                raise self._stuck(brief, [str(error)]) from error
+
+    def _save(self, phase: str, container: Optional[str]) -> None:
+        record = state.Record(phase, digest=self._plan.digest, container=container)
+        state.save_on_full_disk(self._paths, record)
+
+    def _stuck(self, brief: str, why: Sequence[str]) -> DeviceError:
+        return DeviceError(
+            ROLLBACK_INCOMPLETE,
+            brief,
+            why,
+            hint=f"mend the cause, then: speccompose deploy {self._plan.name}",
+            code="stuck",
+        )
 
     def _served(self) -> Served:
         plan = self._plan

@@ -1,7 +1,8 @@
 """Signals become one kind of interruption, and a moment without any.
 
 Layer: device (standard library, Python 3.8). A lost SSH session (SIGHUP) and a stopping service
-(SIGTERM) must undo a deploy just as Ctrl-C does; the undoing itself must not be cut short.
+(SIGTERM) must undo a deploy just as Ctrl-C does; the undoing itself must not be cut short, so only
+the first signal counts.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """While the block runs, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does."""
+    """While the block runs, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does.
+
+    The first of them does; what comes after it, until the block has ended, changes nothing.
+    """
 
     def interrupt(number: int, frame: Optional[FrameType]) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, _ignore)
         raise KeyboardInterrupt
 
     if not _may_set_handlers():
@@ -45,6 +51,10 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _ignore(number: int, frame: Optional[FrameType]) -> None:
+    """A handler rather than SIG_IGN, because a signal may be under way already."""
 
 
 def _may_set_handlers() -> bool:

@@ -11,7 +11,7 @@ import getpass
 import json
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Iterator
 
@@ -50,8 +50,9 @@ def hold_file(path: Path, subject: str, verb: str) -> Iterator[None]:
             "verb": verb,
             "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(holder).encode("utf-8"), 0)
+        with suppress(OSError):  # on a full disk the lock holds without saying who
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, json.dumps(holder).encode("utf-8"), 0)
         yield
     finally:
         os.close(descriptor)

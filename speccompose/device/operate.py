@@ -15,6 +15,7 @@ from speccompose.device.api_key import installed_key
 from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import HEALTH, USAGE, DeviceError
+from speccompose.device.file_faults import unwritable
 from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack, known_stacks
 from speccompose.device.plan_file import Plan
@@ -22,7 +23,6 @@ from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
 from speccompose.device.redact import RedactedLines, redact
 from speccompose.device.restore import release_plan
-from speccompose.device.transaction import endpoint
 
 
 class Status(NamedTuple):
@@ -66,7 +66,7 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
         phase=record.phase,
         digest=digest,
         previous_digest=state.linked_digest(paths.previous),
-        endpoint=None if plan is None else endpoint(plan),
+        endpoint=None if plan is None else plan.endpoint,
         model=None if plan is None else plan.served_name,
         method=None if plan is None else plan.method,
         container=None if container is None else container.id,
@@ -137,7 +137,10 @@ def stop(name: str, roots: Roots, *, ports: Ports) -> None:
             raise DeviceError(USAGE, f"{name} has no release to stop", code="nothing_installed")
         ports.docker.info()
         _compose(paths, digest, ports).stop()
-        state.save(paths, state.Record(state.STOPPED, digest=digest))
+        try:
+            state.save_on_full_disk(paths, state.Record(state.STOPPED, digest=digest))
+        except OSError as error:
+            raise unwritable(f"{name} is stopped, but that could not be written down", error)
 
 
 def remove(
@@ -155,7 +158,10 @@ def remove(
         directories = _directories(paths, digests)
         for digest in digests[:1]:
             _compose(paths, digest, ports).down(volumes=volumes)
-        shutil.rmtree(str(paths.home))
+        try:
+            shutil.rmtree(str(paths.home))
+        except OSError as error:
+            raise unwritable(f"{name} runs no more, but its folder cannot be removed", error)
         shutil.rmtree(str(paths.secrets), ignore_errors=True)
         taken = sorted(directories - _used_by_others(name, roots)) if weights else []
         for directory in taken:

@@ -87,6 +87,12 @@ class Plan(NamedTuple):
         """The address under which this machine reaches the server."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.bind, self.bind)
 
+    @property
+    def endpoint(self) -> str:
+        """The OpenAI base address, as this machine reaches it."""
+        host = f"[{self.local_host}]" if ":" in self.local_host else self.local_host
+        return f"http://{host}:{self.port}/v1"
+
 
 def parse_plan(text: str, origin: str) -> Plan:
     """Read a plan.json.

@@ -6,6 +6,7 @@ classes, bundled so that an operation takes one argument for the world and a tes
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Callable, NamedTuple, Optional
 
 from speccompose.device.answers import Server
@@ -29,6 +30,16 @@ Connect = Callable[[Plan, Optional[str]], Server]
 def connect(plan: Plan, key: Optional[str]) -> Server:
     """The server of a plan on this machine."""
     return Server(plan.engine, plan.local_host, plan.port, key)
+
+
+def unbreakable(say: Say) -> Say:
+    """The same, but whoever listens may have gone: an undo must not end because of that."""
+
+    def safely(progress: Progress) -> None:
+        with suppress(OSError, ValueError):
+            say(progress)
+
+    return safely
 
 
 def silent(progress: Progress) -> None:

@@ -3,15 +3,17 @@
 Layer: device (standard library, Python 3.8). Used when a deploy fails or is interrupted, and when
 a crash left one unconfirmed. What ran before runs again; what did not, does not; on a first
 install nothing is left. Only when the old release cannot be brought back is the stack stuck.
+A full disk is no reason not to: the old stack is started first, and written down if possible.
 """
 
 from __future__ import annotations
 
 import shutil
-from typing import Optional, Sequence
+from contextlib import suppress
+from typing import List, Optional, Sequence
 
 from speccompose.device import state
-from speccompose.device.api_key import installed_key
+from speccompose.device.api_key import installed_key, put_back
 from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.health import Waiter
@@ -19,7 +21,7 @@ from speccompose.device.interrupts import uninterrupted
 from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
-from speccompose.device.ports import Ports, Progress, Say, silent
+from speccompose.device.ports import Ports, Progress, Say, silent, unbreakable
 from speccompose.device.stack_folder import read_stack
 
 
@@ -33,20 +35,18 @@ def restore(
     """
     with uninterrupted():
         try:
-            if before.current is None:
-                return _leave_nothing(paths, attempted, ports)
-            if before.current == attempted:
-                return _leave_stopped(paths, before, ports)
-            return _bring_back(paths, before, attempted, ports=ports, say=say)
-        except DeviceError as error:
-            state.save(paths, state.Record(state.STUCK, digest=before.current, before=before))
-            raise DeviceError(
-                ROLLBACK_INCOMPLETE,
-                f"{paths.name}: the previous stack could not be restored",
-                [error.brief, *error.details],
-                hint=f"mend the cause, then: speccompose deploy {paths.name}",
-                code="stuck",
-            ) from error
+            return _restored(paths, before, attempted, ports=ports, say=unbreakable(say))
+        except _UnwrittenError as error:
+            raise _stuck(f"{error.now}, but that could not be written down", error.faults, paths)
+        except (DeviceError, OSError) as error:
+            why = [error.brief, *error.details] if isinstance(error, DeviceError) else [str(error)]
+            record = state.Record(state.STUCK, digest=before.current, before=before)
+            try:
+                state.save_on_full_disk(paths, record)
+            except OSError as unwritten:
+                why.append(f"state.json could not be written: {unwritten}")
+            brief = f"{paths.name}: the previous stack could not be restored"
+            raise _stuck(brief, why, paths) from error
 
 
 def recover(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Optional[str]:
@@ -76,12 +76,33 @@ def release_plan(paths: StackPaths, digest: Optional[str]) -> Optional[Plan]:
         return None
 
 
+class _UnwrittenError(Exception):
+    """The board is as it should be (``now`` says how), but its files do not say so."""
+
+    def __init__(self, now: str, faults: Sequence[str]) -> None:
+        super().__init__(now)
+        self.now = now
+        self.faults = faults
+
+
+def _restored(
+    paths: StackPaths, before: state.Before, attempted: str, *, ports: Ports, say: Say
+) -> str:
+    key_is_back = put_back(paths)
+    if before.current is None:
+        return _leave_nothing(paths, attempted, ports)
+    if before.current == attempted and not key_is_back:
+        return _leave_stopped(paths, before, ports)
+    return _bring_back(paths, before, attempted, ports=ports, say=say, recreate=key_is_back)
+
+
 def _leave_nothing(paths: StackPaths, attempted: str, ports: Ports) -> str:
     """First install: containers, links, the release and the stack's folder go."""
     _compose(paths, attempted, ports).down()
     state.point(paths.current, None)
     state.point(paths.previous, None)
-    state.save(paths, state.Record(state.IDLE))
+    with suppress(OSError):  # it goes anyway
+        state.save(paths, state.Record(state.IDLE))
     shutil.rmtree(str(paths.home), ignore_errors=True)
     return "first install: nothing is left running"
 
@@ -90,26 +111,66 @@ def _leave_stopped(paths: StackPaths, before: state.Before, ports: Ports) -> str
     """The release that is installed failed by itself: there is nothing else to go back to."""
     digest = str(before.current)
     _compose(paths, digest, ports).stop()
-    state.save(paths, state.Record(state.FAILED, digest=digest))
-    return "the installed release does not serve any more; it was stopped"
+    now = "the installed release does not serve any more; it was stopped"
+    return _written(paths, state.Record(state.FAILED, digest=digest), now, [])
 
 
 def _bring_back(
-    paths: StackPaths, before: state.Before, attempted: str, *, ports: Ports, say: Say
+    paths: StackPaths,
+    before: state.Before,
+    attempted: str,
+    *,
+    ports: Ports,
+    say: Say,
+    recreate: bool,
 ) -> str:
+    """``recreate`` lets the server read its old key again; the release may be the same one."""
     old = str(before.current)
-    state.point(paths.current, old)
-    state.point(paths.previous, before.previous)
+    faults = _links_back(paths, before)
     if not before.running:
         _compose(paths, attempted, ports).down()
-        state.save(paths, state.Record(state.STOPPED, digest=old))
-        return "the stack was stopped before, and is stopped again"
+        now = "the stack was stopped before, and is stopped again"
+        return _written(paths, state.Record(state.STOPPED, digest=old), now, faults)
     say(Progress("restore", "bringing the previous stack back"))
     plan = read_stack(paths.release(old)).plan
-    Compose(ports.docker, plan.project, paths.release(old)).up()
+    Compose(ports.docker, plan.project, paths.release(old)).up(recreate)
     container = _wait(paths, plan, ports=ports, say=say)
-    state.save(paths, state.Record(state.COMMITTED, digest=old, container=container))
-    return f"previous stack restored ({old[:19]})"
+    record = state.Record(state.COMMITTED, digest=old, container=container)
+    return _written(paths, record, f"previous stack restored ({old[:19]})", faults)
+
+
+def _links_back(paths: StackPaths, before: state.Before) -> List[str]:
+    """Put both links back where they are not; what could not be done is returned."""
+    faults = []
+    for link, digest in ((paths.current, before.current), (paths.previous, before.previous)):
+        try:
+            if digest is None or state.linked_digest(link) != digest:
+                state.point(link, digest)
+        except OSError as error:
+            faults.append(f"link {link.name}: {error}")
+    return faults
+
+
+def _written(paths: StackPaths, record: state.Record, now: str, faults: List[str]) -> str:
+    """Write down how it ended; while the links are wrong it stays an open transaction."""
+    try:
+        if not faults:
+            state.save_on_full_disk(paths, record)
+    except OSError as error:
+        faults = [f"state.json: {error}"]
+    if faults:
+        raise _UnwrittenError(now, faults)
+    return now
+
+
+def _stuck(brief: str, why: Sequence[str], paths: StackPaths) -> DeviceError:
+    return DeviceError(
+        ROLLBACK_INCOMPLETE,
+        brief,
+        why,
+        hint=f"mend the cause, then: speccompose deploy {paths.name}",
+        code="stuck",
+    )
 
 
 def _wait(paths: StackPaths, plan: Plan, *, ports: Ports, say: Say) -> str:

@@ -100,9 +100,16 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
 
 
 def prune(paths: StackPaths, keep: Tuple[str, ...]) -> None:
-    """Delete releases (and halves of them) other than those of the digests to keep."""
+    """Delete releases (and halves of them) other than those of the digests to keep.
+
+    What cannot be deleted stays: it is only in the way of nothing but disk.
+    """
     wanted = {digest.split(":", 1)[1] for digest in keep}
-    for entry in paths.releases.iterdir():
+    try:
+        entries = list(paths.releases.iterdir())
+    except OSError:
+        return
+    for entry in entries:
         if entry.name not in wanted:
             shutil.rmtree(str(entry), ignore_errors=True)
 

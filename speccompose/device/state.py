@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Dict, NamedTuple, Optional, Tuple, Union
 
@@ -77,6 +78,10 @@ def set_damaged_aside(paths: StackPaths, record: Record) -> Record:
 
 def save(paths: StackPaths, record: Record) -> None:
     """Replace state.json in one step; it is on the disk when this returns."""
+    write_atomic(paths.state_file, _as_json(paths, record), 0o644)
+
+
+def _as_json(paths: StackPaths, record: Record) -> bytes:
     body: Dict[str, JsonValue] = {
         "version": 1,
         "stack": paths.name,
@@ -86,7 +91,25 @@ def save(paths: StackPaths, record: Record) -> None:
         "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "before": None if record.before is None else dict(record.before._asdict()),
     }
-    write_atomic(paths.state_file, (json.dumps(body, indent=2) + "\n").encode("utf-8"), 0o644)
+    return (json.dumps(body, indent=2) + "\n").encode("utf-8")
+
+
+def save_on_full_disk(paths: StackPaths, record: Record) -> None:
+    """As ``save``, and where there is no room for a second file the old one is overwritten.
+
+    That is not one step: a power cut meanwhile leaves a damaged file, rebuilt from the links.
+
+    Raises:
+        OSError: it cannot be written either way.
+    """
+    try:
+        save(paths, record)
+    except OSError:
+        with paths.state_file.open("r+b") as target:
+            target.write(_as_json(paths, record))
+            target.truncate()
+            target.flush()
+            os.fsync(target.fileno())
 
 
 def linked_digest(link: Path) -> Optional[str]:
@@ -133,6 +156,10 @@ def write_atomic(
         while view:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):  # half a file helps nobody, least of all on a full disk
+            draft.unlink()
+        raise
     finally:
         os.close(descriptor)
     os.replace(str(draft), str(path))

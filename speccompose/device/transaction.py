@@ -14,11 +14,12 @@ restored (or nothing left on a first install), 14 failed and not restored, 130 i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from speccompose.device import state
-from speccompose.device.api_key import Secret, install, planned_secret, put_back
+from speccompose.device.api_key import Secret, confirm, install, planned_secret, unconfirmed
 from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import (
@@ -27,12 +28,17 @@ from speccompose.device.errors import (
     USAGE,
     DeviceError,
 )
+from speccompose.device.file_faults import told, unwritable
+from speccompose.device.gate import preflight as preflight
+from speccompose.device.gate import preflight_before_pull as preflight_before_pull
+from speccompose.device.gate import refuse_before_pull as refuse_before_pull
 from speccompose.device.health import Waiter
+from speccompose.device.interrupts import uninterrupted
 from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
-from speccompose.device.ports import Ports, Progress, Say, silent
-from speccompose.device.preflight import HostFinding, check_stack, refuse
+from speccompose.device.ports import Ports, Progress, Say, silent, unbreakable
+from speccompose.device.preflight import check_stack, refuse
 from speccompose.device.prove import Proof, prove
 from speccompose.device.restore import release_plan, restore
 from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
@@ -88,24 +94,6 @@ def rollback(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Dep
         return _Deploy(read_stack(paths.release(digest)), paths, ports, say).run()
 
 
-def preflight(stack_dir: Path, roots: Roots, *, ports: Ports) -> List[HostFinding]:
-    """What would stand in the way of deploying a stack; nothing is changed.
-
-    Raises:
-        DeviceError: 3 and 19 for a bad folder.
-    """
-    plan = read_stack(stack_dir).plan
-    try:
-        running = ports.docker.container(plan.project, plan.service)
-    except DeviceError:  # the findings will say so
-        running = None
-    if running is not None and not running.running:
-        running = None
-    current = state.linked_digest(StackPaths(plan.name, roots).current)
-    own = release_plan(StackPaths(plan.name, roots), current)
-    return check_stack(ports, plan, roots, own=own, running=running)
-
-
 class _Deploy:
     """One deploy under the stack's lock."""
 
@@ -116,32 +104,38 @@ class _Deploy:
         self._ports = ports
         self._say = say
         self._notices: List[str] = []
-        self._put_back: Optional[Tuple[Secret, Optional[bytes]]] = None
+        self._settled = False
 
     def run(self) -> DeployResult:
         """The job, top-down."""
-        record = self._load_record()
-        running = self._running()
-        before = self._before(record, running)
-        secret = planned_secret(self._plan, self._paths)
-        if self._already_serves(record, running, secret):
-            return self._result(False, before.previous, str(running and running.id), None)
-        self._preflight(running)
-        stage(self._folder, self._paths)
-        settled = False
+        try:
+            record = self._load_record()
+            running = self._running()
+            before = self._before(record, running)
+            secret = planned_secret(self._plan, self._paths)
+            if self._already_serves(record, running, secret):
+                return self._result(False, before.previous, str(running and running.id), None)
+            self._preflight(running)
+            stage(self._folder, self._paths)
+        except OSError as error:
+            raise unwritable(f"cannot write below {self._paths.home}", error) from error
+        return self._attempt(before, running, secret)
+
+    def _attempt(
+        self, before: state.Before, running: Optional[ContainerInfo], secret: Optional[Secret]
+    ) -> DeployResult:
+        """From the switch on; whatever ends it early, it is undone once."""
         try:
             self._switch(before)
             container, proof = self._start(before, running, secret)
             previous = self._commit(before, container)
-            settled = True
-        except DeviceError as cause:
-            settled = True
-            raise self._failed(before, cause) from cause
+            self._settled = True
+        except (DeviceError, OSError) as cause:
+            raise self._failed(before, told(cause)) from cause
         except KeyboardInterrupt:
-            settled = True
             raise self._interrupted(before) from None
         finally:
-            if not settled:  # a bug of ours: the board must not suffer from it
+            if not self._settled:  # a bug of ours, or interrupted once more: undo all the same
                 self._undo(before)
         return self._result(self._is_new(running, container), previous, container.id, proof)
 
@@ -149,6 +143,8 @@ class _Deploy:
         record = state.set_damaged_aside(self._paths, state.load(self._paths))
         if record.notice is not None:
             self._note(record.notice)
+        if record.phase not in (state.SWITCHING, state.STUCK):
+            confirm(self._paths)  # a crash right after the commit left it
         return record
 
     def _running(self) -> Optional[ContainerInfo]:
@@ -199,10 +195,9 @@ class _Deploy:
         self, before: state.Before, running: Optional[ContainerInfo], secret: Optional[Secret]
     ) -> Tuple[ContainerInfo, Proof]:
         plan = self._plan
-        recreate = False
         if secret is not None and not secret.installed:
-            self._put_back = (secret, install(secret))
-            recreate = True  # servers read their key once
+            install(secret)
+        recreate = unconfirmed(self._paths)  # servers read their key once
         if before.current == plan.digest and running is not None:
             recreate = recreate or running.health == "unhealthy"
         self._say(Progress("start", f"starting {plan.project}"))
@@ -217,6 +212,7 @@ class _Deploy:
         digest, previous = self._plan.digest, self._next_previous(before)
         record = state.Record(state.COMMITTED, digest=digest, container=container.id)
         state.save(self._paths, record)
+        confirm(self._paths)
         prune(self._paths, (digest,) if previous is None else (digest, previous))
         return previous
 
@@ -224,14 +220,18 @@ class _Deploy:
         return before.previous if before.current == self._plan.digest else before.current
 
     def _undo(self, before: state.Before) -> str:
-        if self._put_back is not None:
-            put_back(*self._put_back)
-        return restore(self._paths, before, self._plan.digest, ports=self._ports, say=self._say)
+        with uninterrupted():
+            try:
+                digest = self._plan.digest
+                return restore(self._paths, before, digest, ports=self._ports, say=self._say)
+            finally:
+                self._settled = True
 
     def _failed(self, before: state.Before, cause: DeviceError) -> DeviceError:
-        self._say(Progress("restore", cause.brief))
         try:
-            now = self._undo(before)
+            with uninterrupted():
+                unbreakable(self._say)(Progress("restore", cause.brief))
+                now = self._undo(before)
         except DeviceError as stuck:
             why = [f"the deploy failed first: {cause.brief}", *cause.details, *stuck.details]
             return DeviceError(stuck.status, stuck.brief, why, stuck.hint, stuck.code)
@@ -240,16 +240,28 @@ class _Deploy:
 
     def _interrupted(self, before: state.Before) -> DeviceError:
         brief = f"the deploy of {self._plan.name} was interrupted"
-        if before.current == self._plan.digest:  # the installed release itself: nothing to undo
-            record = state.Record(state.FAILED, digest=self._plan.digest)
-            state.save(self._paths, record)
-            return DeviceError(INTERRUPTED, brief, ["the stack was left as it is, unconfirmed"])
-        self._say(Progress("restore", "interrupted; putting everything back, please wait"))
         try:
-            now = self._undo(before)
+            with uninterrupted():
+                now = self._leave() if self._has_nothing_to_undo(before) else self._put_back(before)
         except DeviceError as stuck:
             return stuck
         return DeviceError(INTERRUPTED, brief, [now])
+
+    def _has_nothing_to_undo(self, before: state.Before) -> bool:
+        """The installed release itself was started again, with the key that it has."""
+        return before.current == self._plan.digest and not unconfirmed(self._paths)
+
+    def _leave(self) -> str:
+        self._settled = True
+        with suppress(OSError):  # then it still says that a deploy was cut short, which is so
+            record = state.Record(state.FAILED, digest=self._plan.digest)
+            state.save_on_full_disk(self._paths, record)
+        return "the stack was left as it is, unconfirmed"
+
+    def _put_back(self, before: state.Before) -> str:
+        text = "interrupted; putting everything back, please wait"
+        unbreakable(self._say)(Progress("restore", text))
+        return self._undo(before)
 
     def _is_new(self, running: Optional[ContainerInfo], container: ContainerInfo) -> bool:
         return running is None or (
@@ -265,7 +277,7 @@ class _Deploy:
             changed=changed,
             digest=plan.digest,
             previous_digest=previous,
-            endpoint=endpoint(plan),
+            endpoint=plan.endpoint,
             container=container,
             proof=proof,
             notices=tuple(self._notices),
@@ -274,12 +286,6 @@ class _Deploy:
     def _note(self, text: str) -> None:
         self._notices.append(text)
         self._say(Progress("note", text))
-
-
-def endpoint(plan: Plan) -> str:
-    """The OpenAI base address of a plan, as this machine reaches it."""
-    host = f"[{plan.local_host}]" if ":" in plan.local_host else plan.local_host
-    return f"http://{host}:{plan.port}/v1"
 
 
 def _fits(container: ContainerInfo, plan: Plan) -> bool:

@@ -1,8 +1,17 @@
 """Keys: one line in, one file out, readable by one user."""
 
+from pathlib import Path
+
 import pytest
 
-from speccompose.device.api_key import install, installed_key, planned_secret, put_back
+from speccompose.device.api_key import (
+    confirm,
+    install,
+    installed_key,
+    planned_secret,
+    put_back,
+    unconfirmed,
+)
 from speccompose.device.errors import DeviceError
 
 KEY = "sk-0123456789"
@@ -44,7 +53,7 @@ def test_what_is_installed_is_read_back_and_known_as_installed(board, key_file):
     for plan in (board.plan(api_key_file=key_file), vllm(board, api_key_file=key_file)):
         secret = planned_secret(plan, board.paths)
         assert not secret.installed
-        assert install(secret) is None
+        install(secret)
         assert secret.installed
         assert installed_key(plan, board.paths) == KEY
         assert secret.path.stat().st_mode & 0o777 == 0o400
@@ -87,13 +96,46 @@ def test_the_container_s_user_owns_it(board, key_file, user, owner):
     assert planned_secret(plan, board.paths).owner == owner
 
 
-def test_a_change_can_be_undone(board, key_file, tmp_path):
-    plan = board.plan(api_key_file=key_file)
-    first = planned_secret(plan, board.paths)
-    before = install(first)
-    (tmp_path / "key").write_text("another-key")
-    second = planned_secret(plan, board.paths)
-    put_back(second, install(second))
+def rotate(board, key_file, text: str):
+    """Install a key that has not proved itself yet."""
+    Path(key_file).write_text(text)
+    secret = planned_secret(board.plan(api_key_file=key_file), board.paths)
+    install(secret)
+    return secret
+
+
+def test_a_first_key_can_be_undone(board, key_file):
+    secret = rotate(board, key_file, "first")
+    assert unconfirmed(board.paths)
+    assert put_back(board.paths)
+    assert list(secret.path.parent.iterdir()) == []
+    assert not put_back(board.paths)
+
+
+def test_a_new_key_can_be_undone_until_it_is_confirmed(board, key_file):
+    first = rotate(board, key_file, "first")
+    confirm(board.paths)
+    assert not put_back(board.paths)
+    rotate(board, key_file, "second")
+    assert put_back(board.paths)
     assert first.installed
-    put_back(first, before)
-    assert not first.path.exists()
+    assert [path.name for path in first.path.parent.iterdir()] == ["api-key"]
+    assert first.path.stat().st_mode & 0o777 == 0o400
+
+
+def test_the_oldest_unconfirmed_key_is_the_one_to_go_back_to(board, key_file):
+    first = rotate(board, key_file, "first")
+    confirm(board.paths)
+    rotate(board, key_file, "second")
+    rotate(board, key_file, "third")
+    assert put_back(board.paths)
+    assert first.installed
+
+
+def test_a_crash_before_the_new_key_was_written_leaves_the_old_one(board, key_file):
+    first = rotate(board, key_file, "first")
+    confirm(board.paths)
+    (first.path.parent / ".api-key.before").hardlink_to(first.path)
+    assert put_back(board.paths)
+    assert first.installed
+    assert not unconfirmed(board.paths)

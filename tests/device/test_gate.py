@@ -1,0 +1,77 @@
+"""What a pull cannot mend is refused before anything is pulled."""
+
+import pytest
+
+from speccompose.device import transaction
+from speccompose.device.errors import DeviceError
+from speccompose.device.gate import preflight, preflight_before_pull, refuse_before_pull
+from speccompose.device.transaction import deploy
+from tests.docker.stacks import TARGET
+
+
+def codes(board, folder, look=preflight_before_pull) -> list[str]:
+    return [item.code for item in look(folder, board.roots, ports=board.ports)]
+
+
+def forget(board) -> None:
+    """As on a fresh board: neither image nor weights."""
+    board.docker.images.clear()
+    (board.roots.models / TARGET / ".complete").unlink()
+
+
+def test_what_a_pull_brings_is_no_finding(board):
+    forget(board)
+    folder = board.write()
+    assert codes(board, folder) == []
+    assert set(codes(board, folder, preflight)) == {"image_missing", "weights_missing"}
+    refuse_before_pull(folder, board.roots, ports=board.ports)
+
+
+def test_all_else_is_found_at_once(board):
+    forget(board)
+    board.docker.compose_versions = {}
+    board.docker.info["Runtimes"] = {"runc": {}}
+    board.machine.port_fault = "Address already in use"
+    board.machine.memory = {"MemAvailable": 100}
+    board.machine.disk_mib = 0
+    folder = board.write(changes={"gpu_runtime": "nvidia"})
+    with pytest.raises(DeviceError) as caught:
+        transaction.refuse_before_pull(folder, board.roots, ports=board.ports)
+    assert caught.value.status == 15
+    assert caught.value.brief == "5 things stand in the way"
+    assert set(codes(board, folder)) == {
+        "no_compose",
+        "no_gpu_runtime",
+        "port_taken",
+        "memory_short",
+        "disk_full",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("installed", "no_docker"), ("answers", "docker_down")]
+)
+def test_without_docker_there_is_one_finding(board, fault, code):
+    setattr(board.docker, fault, False)
+    assert codes(board, board.write()) == [code]
+
+
+def test_an_image_for_another_machine_is_not_mended_by_a_pull(board):
+    board.docker.images = dict.fromkeys(board.docker.images, "amd64")
+    assert codes(board, board.write()) == ["image_architecture"]
+
+
+def test_a_release_that_runs_already_is_not_asked_for_its_memory_again(board):
+    folder = board.write()
+    deploy(folder, board.roots, ports=board.ports)
+    board.machine.memory = {"MemAvailable": 10}
+    board.machine.port_fault = "Address already in use"
+    assert codes(board, folder) == []
+    assert codes(board, board.write(extra=("--new",))) == ["memory_short"]
+
+
+def test_nothing_is_changed(board):
+    forget(board)
+    preflight_before_pull(board.write(), board.roots, ports=board.ports)
+    assert not board.paths.home.exists()
+    assert not any(verb in call for verb in ("up", "pull") for call in board.docker.calls)
