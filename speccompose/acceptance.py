@@ -4,20 +4,29 @@ Layer: pipeline, beside pipeline.py. The measuring and the verdict are device/; 
 (rules section 6) is here: a rejected stack is planned again without speculation and redeployed.
 """
 
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
 import msgspec
 
 from speccompose.device.accept import Result
 from speccompose.device.arms import accept_stack
+from speccompose.device.ports import Progress
 from speccompose.device.transaction import DeployResult
 from speccompose.device.verdict import Verdict
-from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.errors import DataError, ExitStatus, SpecComposeError, UsageError
 from speccompose.plan import plain
+from speccompose.plan.detect import detect_device
+from speccompose.plan.measured import document_key
 from speccompose.serving import Here, deploy_request, installed_document
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
+from speccompose.vocab.measured import MeasuredResult
 from speccompose.vocab.request import StackRequest
 from speccompose.world.machine import read_machine
 from speccompose.world.onboard import as_our_errors, roots
+from speccompose.world.result_store import add_result
 
 STATUS = {
     "accepted": ExitStatus.DONE,
@@ -26,6 +35,14 @@ STATUS = {
     "inconclusive": ExitStatus.PAUSED,
     "invalid": ExitStatus.PAUSED,
 }
+
+
+KEPT: dict[str, Literal["accepted", "marginal", "rejected"]] = {
+    "accepted": "accepted",
+    "marginal": "marginal",
+    "rejected": "rejected",
+}
+"""Outcomes that decide something; the others mean measuring again."""
 
 
 class Judged(Frozen, frozen=True, kw_only=True):
@@ -56,6 +73,7 @@ def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
 
 def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
     """Do what a verdict means for the stack; a failure of that is told beside the verdict."""
+    keep(name, result.verdict, here, strict=strict)
     status = int(status_of(result.verdict.outcome, strict=strict))
     if not must_go(result.verdict, strict=strict):
         return Judged(result=result, status=status)
@@ -64,6 +82,32 @@ def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
     except SpecComposeError as failure:
         return Judged(result=result, status=int(failure.status), failure=failure)
     return Judged(result=result, status=status, redeployed=redeployed)
+
+
+def keep(name: str, verdict: Verdict, here: Here, *, strict: bool) -> None:
+    """Write the verdict into the result store, so that the next plan knows of it.
+
+    Only what says something about this board's speed counts: not a synthetic acceptance, and no
+    verdict that was left open. A store that cannot be written costs a note, not the verdict.
+    """
+    document = installed_document(name, here.settings)
+    power_mode = detect_device(read_machine()).power_mode
+    key = None if document is None else document_key(document, power_mode)
+    if key is None or verdict.synthetic or verdict.outcome not in KEPT or not verdict.comparisons:
+        return
+    speed = verdict.comparisons[0]
+    result = MeasuredResult(
+        key=key,
+        outcome=KEPT[verdict.outcome],
+        strict=strict,
+        baseline_tokens_s=round(speed.baseline, 2),
+        speculative_tokens_s=round(speed.speculative, 2),
+        measured_at=datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+    )
+    try:
+        add_result(Path(here.settings.state_root), result)
+    except DataError as error:
+        here.say(Progress("note", error.brief))
 
 
 def status_of(outcome: str, *, strict: bool) -> ExitStatus:

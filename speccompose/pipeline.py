@@ -11,29 +11,35 @@ this machine stands in `serving.py`.
 
 import msgspec
 
-from speccompose.errors import SpecComposeError, UsageError
-from speccompose.plan.assemble import assemble_stack
+from speccompose.engines import ENGINES
+from speccompose.errors import MemoryFitError, SpecComposeError, UsageError
+from speccompose.plan.assemble import assemble_stack, engine_inputs
 from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.choose import first_that_fits
+from speccompose.plan.context import choose_context
 from speccompose.plan.detect import detect_device
-from speccompose.plan.export import refusal_document
+from speccompose.plan.export import Known, explained_refusal
 from speccompose.plan.exposure import check_exposure
 from speccompose.plan.image_refusal import RefusedEngineError, RefusedImageError
+from speccompose.plan.ladder import Refused, Step, climb, tell_steps
 from speccompose.plan.models import find_model
 from speccompose.plan.plain import drafting_flags
 from speccompose.plan.render import render_stack
 from speccompose.plan.resolve import resolve_device, resolve_named
 from speccompose.plan.select import rank_images
+from speccompose.plan.too_big import TooBigError
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import PlanDocument
 from speccompose.vocab.facts import ResolvedDevice
-from speccompose.vocab.finding import Decision, Rejection
-from speccompose.vocab.image import ImageRanking
+from speccompose.vocab.finding import Decision
+from speccompose.vocab.image import EngineName, ImageRanking
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
 from speccompose.world.program import onboard_program
+
+replace = msgspec.structs.replace
 
 
 def identify_board(board: BoardSource, catalog: Catalog) -> ResolvedDevice:
@@ -52,18 +58,80 @@ def identify_board(board: BoardSource, catalog: Catalog) -> ResolvedDevice:
 
 
 def plan_stack(request: StackRequest, board: BoardSource, catalog: Catalog) -> StackPlan:
-    """Decide everything; touch nothing.
+    """Decide everything; touch nothing. What does not fit is told with what would.
 
     Raises:
         SpecComposeError: 2, 4, 5, 6 or 7, judged in the contract's order.
+    """
+    try:
+        return plan_as_asked(request, board, catalog)
+    except RefusedEngineError:
+        raise  # It names the GGUF to take, or whatever else plans.
+    except MemoryFitError as error:
+        steps = steps_down(request, board, catalog)
+        other = f"speccompose catalog list --fits --device {identify_board(board, catalog).id}"
+        raise tell_steps(error, steps, else_try=f"take a smaller model: {other}") from None
+
+
+def plan_as_asked(request: StackRequest, board: BoardSource, catalog: Catalog) -> StackPlan:
+    """The same without looking for what would fit instead: for whoever plans many requests.
+
+    Raises:
+        SpecComposeError: as ``plan_stack``.
     """
     check_supported(request)
     check_exposure(request)
     model = find_model(request, catalog)
     device = identify_board(board, catalog)
     ranking = _honour_share(rank_images(device, model, request, catalog), request)
-    fit = first_that_fits(device, model.model, ranking, request=request, catalog=catalog)
+    fit = first_that_fits(
+        device,
+        model.model,
+        ranking,
+        request=request,
+        catalog=catalog,
+        measured=board.measured,
+    )
     return assemble_stack(device, model.model, ranking, fit=fit, request=request, catalog=catalog)
+
+
+def steps_down(request: StackRequest, board: BoardSource, catalog: Catalog) -> tuple[Step, ...]:
+    """The one ladder of rules section 4 for a request that does not fit on a board.
+
+    Raises:
+        SpecComposeError: not memory but something before it refuses the request.
+    """
+    model = find_model(request, catalog)
+    device = identify_board(board, catalog)
+    engine: EngineName = "llama.cpp"
+    checkpoint = model.checkpoints[0]
+    try:
+        first = rank_images(device, model, request, catalog).choices[0]
+        checkpoint, engine = first.checkpoint, first.image.engine
+    except RefusedEngineError:
+        pass
+    refused = Refused(
+        request=request,
+        model=model.model,
+        checkpoint=checkpoint,
+        engine=engine,
+        context_tokens=choose_context(device, model.model, request)[0],
+    )
+    return climb(refused, lambda changed: _would_plan(changed, device, catalog))
+
+
+def _would_plan(request: StackRequest, device: ResolvedDevice, catalog: Catalog) -> bool:
+    """Whether every stage that can refuse takes the request, the engine's command included."""
+    try:
+        check_supported(request)
+        model = find_model(request, catalog)
+        ranking = _honour_share(rank_images(device, model, request, catalog), request)
+        fit = first_that_fits(device, model.model, ranking, request=request, catalog=catalog)
+        inputs = engine_inputs(device, model.model, fit=fit, request=request, catalog=catalog)
+        ENGINES[inputs.engine.id].command(inputs)
+    except SpecComposeError:
+        return False
+    return True
 
 
 def render_plan(plan: StackPlan, catalog: Catalog) -> RenderedStack:
@@ -75,16 +143,26 @@ def explain_refusal(
     error: SpecComposeError, request: StackRequest, board: BoardSource, catalog: Catalog
 ) -> PlanDocument:
     """What is known of a refused plan. The stages are pure and cheap, so they are asked again."""
-    device = error.device if isinstance(error, RefusedBoardError) else None
-    rejected: tuple[Rejection, ...] = ()
+    known = Known(request=request)
+    if isinstance(error, RefusedBoardError):
+        known = replace(known, device=error.device)
+    if isinstance(error, TooBigError):
+        known = replace(known, memory=error.memory, assumed=error.findings)
     try:
-        device = identify_board(board, catalog)
-        rejected = rank_images(device, find_model(request, catalog), request, catalog).rejected
-    except (RefusedImageError, RefusedEngineError) as refused:
-        rejected = refused.rejected
+        known = replace(known, device=identify_board(board, catalog))
     except SpecComposeError:
         pass
-    return refusal_document(error, device=device, rejected=rejected, request=request)
+    try:
+        model = find_model(request, catalog)
+        known = replace(known, model=model)
+        if known.device is not None and not isinstance(error, RefusedBoardError):
+            ranking = rank_images(known.device, model, request, catalog)
+            known = replace(known, choice=ranking.choices[0], rejected=ranking.rejected)
+    except (RefusedImageError, RefusedEngineError) as refused:
+        known = replace(known, rejected=refused.rejected)
+    except SpecComposeError:
+        pass
+    return explained_refusal(error, known, catalog)
 
 
 def check_supported(request: StackRequest) -> None:
@@ -135,7 +213,7 @@ def _honour_share(ranking: ImageRanking, request: StackRequest) -> ImageRanking:
             hint="drop it; --context and --concurrency set what llama.cpp takes",
             code="share_without_vllm",
         )
-    return msgspec.structs.replace(ranking, choices=taking)
+    return replace(ranking, choices=taking)
 
 
 def _as_committed(device: ResolvedDevice, available_mib: int | None) -> ResolvedDevice:
@@ -148,7 +226,7 @@ def _as_committed(device: ResolvedDevice, available_mib: int | None) -> Resolved
         rule="the committed release was planned with it; --replan reads the board again",
         source="rules section 4",
     )
-    return msgspec.structs.replace(
+    return replace(
         device,
         available_mib=available_mib,
         os_reserve_mib=device.memory_mib - available_mib,

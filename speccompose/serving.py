@@ -34,6 +34,7 @@ from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.preview import Preview
 from speccompose.vocab.request import StackRequest
 from speccompose.world.onboard import as_finding, as_our_errors, roots, sources
+from speccompose.world.result_store import read_results
 from speccompose.world.stack_folder import write_stack
 
 Say = Callable[[Progress], None]
@@ -54,9 +55,12 @@ def plan_here(
     """Plan for this machine with what the committed release was planned with.
 
     So the same deploy twice has the same digest although the running stack holds memory; if it no
-    longer fits that way, the board is read again (rules section 4).
+    longer fits that way, the board is read again (rules section 4). What acceptances measured here
+    counts too.
     """
     catalog = with_local_model(request, here.catalog, date.today())
+    measured = read_results(Path(here.settings.state_root))
+    board = msgspec.structs.replace(board, measured=measured)
     committed = None if replan else committed_plan(request, here)
     if committed is None or committed.memory is None:
         return plan_stack(request, board, catalog)

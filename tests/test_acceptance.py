@@ -1,5 +1,7 @@
 """What follows from a verdict: the exit status, and whether speculation goes."""
 
+import math
+
 import pytest
 
 from speccompose.acceptance import (
@@ -13,13 +15,18 @@ from speccompose.acceptance import (
 from speccompose.device import verdict
 from speccompose.device.accept import Result
 from speccompose.device.errors import DeviceError
+from speccompose.device.intervals import Ratio
 from speccompose.device.verdict import Verdict
+from speccompose.device.verdict_text import Comparison
 from speccompose.errors import UsageError
+from speccompose.serving import plan_here
 from speccompose.vocab.request import StackRequest
+from speccompose.world.result_store import read_results
 from tests.serving_board import ServingBoard, serving_board
 
 __all__ = ["serving_board"]
 
+NAME = "smollm2-135m"
 OUTCOMES = {"accepted", "marginal", "rejected", "inconclusive", "invalid"}
 
 
@@ -100,6 +107,66 @@ def test_the_verdict_is_kept_when_its_successor_does_not_come_up(serving_board: 
 def test_the_verdict_is_kept_when_nobody_knows_what_was_asked_for(serving_board: ServingBoard):
     done = follow("nothing", judged("rejected"), serving_board.here, strict=False)
     assert (done.status, done.failure.code) == (2, "no_request_in_plan")
+
+
+def measured(outcome: str, *, synthetic: bool = False, gain: float = 0.9) -> Result:
+    ratio = Ratio(gain, gain, gain)
+    speed = Comparison("output_tokens_s", 1, math.log(20.0), math.log(20.0 * gain), ratio)
+    return Result(Verdict(outcome, synthetic, ("because",), (speed,)), ())
+
+
+def test_a_rejected_speculation_does_not_come_back_with_the_same_deploy(serving_board):
+    first = serving_board.deploy()
+    done = follow(NAME, measured("rejected"), serving_board.here, strict=False)
+    again = serving_board.deploy()
+    assert (again.changed, again.digest) == (False, done.redeployed.digest)
+    plan = plan_here(serving_board.request(), serving_board.board(), serving_board.here)
+    assert plan.speculation.reason == "measured here: draft_model rejected, -10 %"
+    asked = serving_board.deploy(method="draft_model")
+    assert asked.digest == first.digest
+
+
+def test_what_was_accepted_is_known_to_the_next_plan(serving_board: ServingBoard):
+    first = serving_board.deploy()
+    follow(NAME, measured("accepted", gain=1.41), serving_board.here, strict=False)
+    plan = plan_here(serving_board.request(), serving_board.board(), serving_board.here)
+    assert plan.speculation.reason == "measured here: accepted, +41 %"
+    assert plan.digest == first.digest
+
+
+def test_a_marginal_gain_that_was_judged_strictly_stays_off(serving_board: ServingBoard):
+    serving_board.deploy()
+    done = follow(NAME, measured("marginal", gain=1.2), serving_board.here, strict=True)
+    assert serving_board.deploy().digest == done.redeployed.digest
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        measured("rejected", synthetic=True),
+        measured("accepted", synthetic=True),
+        measured("inconclusive"),
+        measured("invalid"),
+        judged("invalid"),
+    ],
+    ids=lambda result: result.verdict.outcome,
+)
+def test_what_decides_nothing_is_not_kept(serving_board: ServingBoard, result):
+    serving_board.deploy()
+    follow(NAME, result, serving_board.here, strict=False)
+    assert read_results(serving_board.state) == ()
+    assert not (serving_board.state / "results.jsonl").exists()
+
+
+def test_a_store_that_cannot_be_written_costs_a_note_and_not_the_verdict(serving_board):
+    serving_board.deploy()
+    store = serving_board.state / "results.jsonl"
+    for path in (store, store.with_name("results.jsonl.unreadable")):
+        path.mkdir()
+        (path / "x").touch()
+    done = follow(NAME, measured("accepted"), serving_board.here, strict=False)
+    assert (done.status, done.failure) == (0, None)
+    assert "cannot keep the result" in serving_board.said[-1].message
 
 
 def test_flags_about_speculation_go_with_it(serving_board: ServingBoard):

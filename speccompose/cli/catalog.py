@@ -42,7 +42,7 @@ def list_entries(fits: bool, drafts_for: str | None, as_json: bool, **values: An
         else:
             echo(drafts_text(model))
     elif fits or values.get("device"):
-        board = board_source(values)
+        board = board_source(values, settings)
         device = pipeline.identify_board(board, known)
         rows = proposals.what_fits(board, known)
         if as_json:

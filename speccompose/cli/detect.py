@@ -29,8 +29,9 @@ def detect(
 ) -> int:
     """Read this machine (or a root folder, or a facts file) and name the board."""
     try:
-        catalog = session.catalog(session.settings())
-        board = board_source({"root": root, "facts": facts, "assume_l4t": assume_l4t})
+        settings = session.settings()
+        catalog = session.catalog(settings)
+        board = board_source({"root": root, "facts": facts, "assume_l4t": assume_l4t}, settings)
         if save is not None and board.facts is not None:
             save_facts(write_facts(board.facts), Path(save))
         device = pipeline.identify_board(board, catalog)

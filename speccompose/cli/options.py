@@ -15,6 +15,7 @@ from speccompose.errors import UsageError
 from speccompose.settings import Settings
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.request import StackRequest
+from speccompose.world.result_store import read_results
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -66,8 +67,8 @@ def _add(options: tuple[Callable[[Verb], Verb], ...], verb: Verb) -> Verb:
     return verb
 
 
-def board_source(values: Mapping[str, Any]) -> BoardSource:
-    """The board that the flags name.
+def board_source(values: Mapping[str, Any], settings: Settings) -> BoardSource:
+    """The board that the flags name; of this machine also what was measured on it.
 
     Raises:
         UsageError: flags that exclude each other.
@@ -93,7 +94,9 @@ def board_source(values: Mapping[str, Any]) -> BoardSource:
     if values.get("device"):
         return BoardSource(device=values["device"], l4t=values.get("l4t"))
     facts = session.facts(values.get("root"), values.get("facts"))
-    return BoardSource(facts=facts, assume_l4t=values.get("assume_l4t"))
+    elsewhere = values.get("root") or values.get("facts")
+    measured = () if elsewhere else read_results(Path(settings.state_root))
+    return BoardSource(facts=facts, assume_l4t=values.get("assume_l4t"), measured=measured)
 
 
 def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest:

@@ -36,7 +36,7 @@ def plan(as_json: bool, explain: bool, suggest: bool, **values: Any) -> int:
     with Attempt(as_json) as attempt:
         settings = session.settings()
         catalog = attempt.catalog = session.catalog(settings)
-        board = attempt.board = board_source(values)
+        board = attempt.board = board_source(values, settings)
         if not values["model"]:
             return offer_models(board, catalog, as_json=as_json)
         request = attempt.request = stack_request(values, settings)
@@ -90,7 +90,7 @@ def render(output: str, as_json: bool, **values: Any) -> int:
     with Attempt(as_json) as attempt:
         settings = session.settings()
         catalog = attempt.catalog = session.catalog(settings)
-        board = attempt.board = board_source(values)
+        board = attempt.board = board_source(values, settings)
         request = attempt.request = stack_request(require_model(values), settings)
         catalog = attempt.catalog = with_local_model(request, catalog, date.today())
         planned = pipeline.plan_stack(request, board, catalog)

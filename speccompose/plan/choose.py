@@ -4,16 +4,21 @@ Pure. A draft costs memory and memory decides whether a draft fits, so candidate
 and the budget takes the first that fits; the last one is always "no speculation".
 """
 
+from collections.abc import Iterator
+
 from speccompose.errors import MemoryFitError, SpecComposeError, SpeculationError
 from speccompose.plan.budget import fit_memory
+from speccompose.plan.measured import order_by_results
 from speccompose.plan.plain import without_speculation
 from speccompose.plan.predict import with_predictions
 from speccompose.plan.speculate import propose_speculation
+from speccompose.plan.too_big import TooBigError
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Finding, info
 from speccompose.vocab.image import ImageChoice, ImageRanking
+from speccompose.vocab.measured import MeasuredResult
 from speccompose.vocab.model import ModelEntry
 from speccompose.vocab.plan import MemoryPlan, SpeculationPlan
 from speccompose.vocab.request import StackRequest
@@ -35,8 +40,9 @@ def first_that_fits(
     *,
     request: StackRequest,
     catalog: Catalog,
+    measured: tuple[MeasuredResult, ...] = (),
 ) -> Fit:
-    """Take the best candidate that memory allows.
+    """Take the best candidate that memory allows; ``measured`` is what this board has shown.
 
     Raises:
         SpeculationError: no image can speculate as asked, though the model would serve without.
@@ -51,7 +57,7 @@ def first_that_fits(
             refused.append(error)
             continue
         told = with_predictions(device, choice, proposals, model, request, catalog)
-        for speculation in told:
+        for speculation in order_by_results(told, choice, device, measured, request):
             try:
                 memory = fit_memory(device, choice, speculation, model, request, catalog)
             except MemoryFitError as error:
@@ -60,15 +66,18 @@ def first_that_fits(
             except SpeculationError as error:
                 refused.append(error)
                 continue
-            skipped = tuple(_skipped(error) for error in too_big)
+            skipped = tuple(each for error in too_big for each in _skipped(error))
             return Fit(choice=choice, speculation=speculation, memory=memory, findings=skipped)
     if too_big:
         raise too_big[0]
     raise _refusal(device, model, ranking, request=request, catalog=catalog, refused=refused)
 
 
-def _skipped(error: MemoryFitError) -> Finding:
-    return info("candidate_too_big", error.brief, hint=error.hint, source="rules section 4")
+def _skipped(error: MemoryFitError) -> Iterator[Finding]:
+    """A candidate passed over, and what was only assumed of it."""
+    yield info("candidate_too_big", error.brief, source="rules section 4")
+    if isinstance(error, TooBigError):
+        yield from error.findings
 
 
 def _refusal(

@@ -5,6 +5,7 @@ Layer: vocab. What stands in front of stage 1.
 
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.facts import RawFacts
+from speccompose.vocab.measured import MeasuredResult
 
 
 class BoardSource(Frozen, frozen=True, kw_only=True):
@@ -12,6 +13,7 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
 
     ``committed_available_mib``: what the running release was planned with; a redeploy plans with
     the same figure, so that the memory it holds itself does not change its digest.
+    ``measured``: what acceptances on this board found; empty when it is not this machine.
     """
 
     device: str | None = None
@@ -19,3 +21,4 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     facts: RawFacts | None = None
     assume_l4t: str | None = None
     committed_available_mib: int | None = None
+    measured: tuple[MeasuredResult, ...] = ()

@@ -133,8 +133,8 @@ def test_a_malformed_set_is_refused(given):
 
 
 def test_boards():
-    assert board_source({"device": "x", "l4t": "1.2.3"}).l4t == "1.2.3"
-    read = board_source({"facts": str(FACTS / "d-01.yaml"), "assume_l4t": "38.4.0"})
+    assert board_source({"device": "x", "l4t": "1.2.3"}, SETTINGS).l4t == "1.2.3"
+    read = board_source({"facts": str(FACTS / "d-01.yaml"), "assume_l4t": "38.4.0"}, SETTINGS)
     assert read.assume_l4t == "38.4.0"
     assert "/etc/nv_tegra_release" in read.facts.files
 
@@ -152,6 +152,6 @@ def test_boards():
 )
 def test_boards_that_exclude_each_other(values, code):
     with pytest.raises(UsageError) as caught:
-        board_source(values)
+        board_source(values, SETTINGS)
     assert caught.value.code == code
     assert caught.value.hint

@@ -1,0 +1,86 @@
+"""Verdicts as lines of <state>/results.jsonl: what was measured here is not measured twice.
+
+Layer: world. One line per verdict, appended whole and synced; of several with one key the last
+counts. A line that cannot be read is skipped and a file that cannot be is set aside: results are
+a help to planning, and never stop it.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from speccompose.errors import DataError
+from speccompose.vocab.measured import MeasuredKey, MeasuredResult
+
+NAME = "results.jsonl"
+ASIDE = "results.jsonl.unreadable"
+
+
+def read_results(state_root: Path) -> tuple[MeasuredResult, ...]:
+    """The last result of every key; none where there is no file that can be read."""
+    try:
+        data = (state_root / NAME).read_bytes()
+    except OSError:
+        return ()
+    decoder = msgspec.json.Decoder(MeasuredResult)
+    found: dict[MeasuredKey, MeasuredResult] = {}
+    for line in data.splitlines():
+        try:
+            result = decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        found[result.key] = result
+    return tuple(found.values())
+
+
+def add_result(state_root: Path, result: MeasuredResult) -> None:
+    """Append a result; on disk when this returns.
+
+    Raises:
+        DataError: it cannot be written; what stood there before is as it was.
+    """
+    file = state_root / NAME
+    line = msgspec.json.encode(result) + b"\n"
+    try:
+        state_root.mkdir(parents=True, exist_ok=True)
+        _set_aside(file)
+        # One write: two acceptances at once give two whole lines, in whatever order.
+        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(descriptor, _line_break(descriptor) + line)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _sync_folder(state_root)
+    except OSError as error:
+        raise DataError(
+            f"cannot keep the result in {file}: {error.strerror}",
+            hint="the next plan will not know of this measurement",
+            code="result_not_kept",
+        ) from None
+
+
+def _set_aside(file: Path) -> None:
+    """What is no readable file makes room; it is kept for whoever wants to look."""
+    if file.is_symlink() or file.exists():
+        try:
+            with file.open("rb"):
+                return
+        except OSError:
+            file.rename(file.with_name(ASIDE))
+
+
+def _line_break(descriptor: int) -> bytes:
+    """A line that a power cut left half written must not swallow the next one."""
+    size = os.fstat(descriptor).st_size
+    return b"" if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n" else b"\n"
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new file's name must survive a power cut too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
