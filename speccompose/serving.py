@@ -17,7 +17,6 @@ from speccompose.device import operate, pull, transaction
 from speccompose.device.errors import DeviceError
 from speccompose.device.paths import known_stacks
 from speccompose.device.ports import Ports, Progress
-from speccompose.device.preflight import HostFinding
 from speccompose.device.transaction import DeployResult
 from speccompose.errors import DataError, MemoryFitError, UsageError
 from speccompose.local_model import with_local_model
@@ -89,11 +88,17 @@ def deploy_plan(plan: StackPlan, here: Here) -> DeployResult:
 
 
 def deploy_folder(folder: Path, here: Here, *, offline: bool = False) -> DeployResult:
-    """Deploy a rendered folder: what is missing is pulled before the transaction begins."""
+    """Deploy a rendered folder: what is missing is pulled before the transaction begins.
+
+    What would refuse the deploy afterwards refuses it before gigabytes are brought.
+    """
+    place = roots(here.settings)
     if not offline:
+        with as_our_errors():
+            transaction.refuse_before_pull(folder, place, ports=here.ports)
         pull_folder(folder, here)
     with as_our_errors():
-        return transaction.deploy(folder, roots(here.settings), ports=here.ports, say=here.say)
+        return transaction.deploy(folder, place, ports=here.ports, say=here.say)
 
 
 def pull_folder(folder: Path, here: Here) -> pull.PullResult:
@@ -190,7 +195,7 @@ def preview_folder(folder: Path, here: Here, *, offline: bool = False) -> Previe
         SpecComposeError: 3 and 19 for a bad folder.
     """
     with as_our_errors():
-        found = transaction.preflight(folder, roots(here.settings), ports=here.ports)
+        found = _foreseen(folder, here, offline=offline)
     document = _read_plan(folder)
     name = str(document.name)
     current = installed_document(name, here.settings)
@@ -200,15 +205,22 @@ def preview_folder(folder: Path, here: Here, *, offline: bool = False) -> Previe
         current_digest=current.digest if current else None,
         changes=_changes(name, folder, here.settings),
         # Deploy leaves alone what serves already, and looks at nothing else then.
-        findings=() if serves else tuple(_foreseen(item, offline) for item in found),
+        findings=() if serves else found,
     )
 
 
-def _foreseen(found: HostFinding, offline: bool) -> Finding:
-    """A finding as deploy would meet it: what is missing, it brings first."""
-    if not offline and found.code in ("image_missing", "weights_missing"):
-        return info("would_pull", found.message, hint="deploy brings it first")
-    return as_finding(found)
+def _foreseen(folder: Path, here: Here, *, offline: bool) -> tuple[Finding, ...]:
+    """What deploy would meet; what is only missing, it would bring first."""
+    place = roots(here.settings)
+    everything = transaction.preflight(folder, place, ports=here.ports)
+    if offline:
+        return tuple(as_finding(item) for item in everything)
+    brought = (item for item in everything if item.code in ("image_missing", "weights_missing"))
+    left = transaction.preflight_before_pull(folder, place, ports=here.ports)
+    return (
+        *(info("would_pull", item.message, hint="deploy brings it first") for item in brought),
+        *(as_finding(item) for item in left),
+    )
 
 
 def _is_up(name: str, here: Here) -> bool:

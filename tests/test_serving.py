@@ -55,6 +55,30 @@ def test_a_stack_that_cannot_be_pulled_offline_is_refused_by_preflight(
     assert not (serving_board.state / "stacks" / NAME / "current").exists()
 
 
+@pytest.mark.parametrize(
+    ("spoil", "code"),
+    [
+        (lambda board: setattr(board.machine, "port_fault", "in use"), "port_taken"),
+        (lambda board: setattr(board.machine, "memory", {"MemAvailable": 900}), "memory_short"),
+        (lambda board: setattr(board.machine, "disk_mib", 10), "disk_full"),
+    ],
+    ids=["port", "memory", "disk"],
+)
+def test_what_refuses_a_deploy_refuses_it_before_anything_is_pulled(
+    serving_board: ServingBoard, spoil, code
+):
+    serving_board.docker.images.clear()
+    spoil(serving_board)
+    with pytest.raises(SpecComposeError) as caught:
+        serving_board.deploy()
+    assert (caught.value.status, caught.value.code) == (15, code)
+    assert not [call for call in serving_board.docker.calls if "pull" in call]
+    preview = serving.preview_request(
+        serving_board.request(), serving_board.board(), serving_board.here
+    )
+    assert code in [item.code for item in preview.findings if item.severity == "error"]
+
+
 def test_pull_of_what_is_there_brings_nothing(serving_board: ServingBoard, tmp_path):
     folder = rendered(serving_board, tmp_path)
     brought = serving.pull_folder(folder, serving_board.here)

@@ -14,7 +14,8 @@ def failure_text(error: SpecComposeError) -> str:
     """The shape that every error has: brief, details indented, hint last; at most 80 columns."""
     lines = wrapped(f"error: {error.brief}", indent="  ")
     for detail in error.details:
-        lines += wrapped(f"  {detail}", indent="    ")
+        for line in detail.splitlines():
+            lines += wrapped(f"  {line}", indent="    ")
     if error.hint:
         lines += wrapped(f"  hint: {error.hint}", indent="    ")
     return "\n".join(lines)

@@ -28,3 +28,9 @@ def test_an_excerpt_keeps_its_caret_in_place():
     detail = "devices/a.yaml:4:14\n    4 |   total_mib: 16GB\n      |              ^^^^"
     lines = failure_text(ImageError("x", [detail])).splitlines()
     assert lines[3].index("^") == lines[2].index("16GB")
+
+
+def test_a_detail_of_several_lines_is_indented_as_a_whole():
+    """Preflight's findings are: what was wanted, and on the next line what was there."""
+    text = failure_text(UsageError("two things", ["memory: 9 MiB needed\nMemAvailable is 3 MiB"]))
+    assert text.splitlines()[1:] == ["  memory: 9 MiB needed", "  MemAvailable is 3 MiB"]
