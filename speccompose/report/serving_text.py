@@ -12,6 +12,7 @@ from speccompose.device.prove import Proof
 from speccompose.device.transaction import DeployResult
 from speccompose.report.plan_text import findings_lines
 from speccompose.report.table import columns
+from speccompose.vocab.finding import Severity
 from speccompose.vocab.preview import Preview
 
 
@@ -56,7 +57,8 @@ def preview_text(preview: Preview) -> str:
         before = preview.current_digest or "nothing installed"
         lines = [f"{name}: would change", *columns([["from", before], ["to", digest]])]
         lines += ["", *(f"  {line}" for line in preview.changes)]
-    return "\n".join([*lines, *findings_lines(preview.findings)])
+    planned = (item for item in preview.document.findings if item.severity != Severity.INFO)
+    return "\n".join([*lines, *findings_lines((*planned, *preview.findings))])
 
 
 def preview_document(preview: Preview) -> dict[str, object]:

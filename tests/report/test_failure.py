@@ -32,5 +32,5 @@ def test_an_excerpt_keeps_its_caret_in_place():
 
 def test_a_detail_of_several_lines_is_indented_as_a_whole():
     """Preflight's findings are: what was wanted, and on the next line what was there."""
-    text = failure_text(UsageError("two things", ["memory: 9 MiB needed\nMemAvailable is 3 MiB"]))
+    text = failure_text(ImageError("two things", ["memory: 9 MiB needed\nMemAvailable is 3 MiB"]))
     assert text.splitlines()[1:] == ["  memory: 9 MiB needed", "  MemAvailable is 3 MiB"]

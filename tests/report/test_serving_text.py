@@ -1,9 +1,10 @@
 """Deploys, proofs, previews and status as text: what is absent is not printed."""
 
+import msgspec
 import pytest
 
 from speccompose.report.serving_text import deploy_text, preview_text, proof_text, status_text
-from speccompose.vocab.finding import warning
+from speccompose.vocab.finding import info, warning
 from speccompose.vocab.preview import Preview
 from tests.report.samples import DIGEST, deployed, document, proof, standing, too_wide
 
@@ -55,6 +56,10 @@ def test_preview(catalog):
     text = preview_text(before)
     for part in ("would change", "nothing installed", plan.digest, "  +a", "  -b", "port_taken"):
         assert part in text
+    warned = msgspec.structs.replace(plan, findings=(warning("w", "x"), info("i", "y")))
+    told = preview_text(msgspec.structs.replace(before, document=warned))
+    assert "w: x" in told
+    assert "i: y" not in told
     same = Preview(document=plan, current_digest=plan.digest, changes=(), findings=())
     assert "nothing would change" in preview_text(same)
     assert before.changed
