@@ -161,3 +161,81 @@ def test_a_board_source_without_anything_is_no_board(catalog):
 def test_the_on_board_program_is_in_every_stack(catalog):
     stack = render_plan(plan_stack(StackRequest(model="qwen3-8b"), THOR, catalog), catalog)
     assert stack.file("check").content.startswith(b"#!/usr/bin/env python3\n")
+
+
+KNOWN = [
+    # a method that the checkpoint lacks: 7; weights, draft and image are known
+    (THOR, {"model": "qwen3-8b", "method": "mtp"}, 7),
+    (named("orin-nx-16gb", "36.4.7"), {"model": "qwen3-8b", "method": "dflash"}, 7),
+    # too big: 6; the figures too
+    (named("orin-nano-8gb"), {"model": "qwen3-8b"}, 6),
+    (named("agx-orin-32gb", "39.2.1"), {"model": "nemotron-3.5-lightning-30b-a3b"}, 6),
+    (named("orin-nx-16gb", "36.4.7"), {"model": "qwen3-8b", "engine": "vllm", "port": 9000}, 6),
+]
+
+
+@pytest.mark.parametrize(("board", "options", "status"), KNOWN)
+def test_6_and_7_tell_model_image_and_memory(catalog, board, options, status):
+    request = StackRequest(**options)
+    with pytest.raises(SpecComposeError) as caught:
+        plan_stack(request, board, catalog)
+    assert caught.value.status == status
+    document = explain_refusal(caught.value, request, board, catalog)
+    image, model = document.image, document.model
+    assert image.id in catalog.images
+    assert all((image.reference, image.engine, image.engine_version, image.rejected))
+    assert model.id == options["model"]
+    assert all((model.repo, model.format, model.weights_mib))
+    default = catalog.engines[image.engine].default_port
+    assert (document.port, document.bind) == (options.get("port", default), "127.0.0.1")
+    assert (document.memory is not None) == (status == 6)
+    if document.memory is not None:
+        memory = document.memory
+        parts = ("os_reserve", "weights", "draft", "kv_cache", "runtime", "shm", "headroom")
+        assert sum(getattr(memory, f"{part}_mib") for part in parts) == memory.total_mib
+        needed = memory.weights_mib + memory.draft_mib + memory.runtime_mib + memory.kv_cache_mib
+        assert f"needs {needed} MiB" in caught.value.brief
+    assert (document.command, document.digest) == (None, None)
+
+
+def test_a_refusal_before_the_board_tells_the_model_and_after_it_the_image(catalog):
+    def document(board, **options):
+        request = StackRequest(**{"model": "qwen3-8b", **options})
+        with pytest.raises(SpecComposeError) as caught:
+            plan_stack(request, board, catalog)
+        return explain_refusal(caught.value, request, board, catalog)
+
+    unknown_board = document(recorded("d-09-orin"))
+    assert (unknown_board.device, unknown_board.model.id) == (None, "qwen3-8b")
+    assert unknown_board.image is None
+    unknown_model = document(THOR, model="nothing")
+    assert (unknown_model.device.family, unknown_model.model) == ("thor", None)
+    no_image = document(named("agx-orin-64gb", "36.3.0"), model="Qwen/Qwen3-8B")
+    assert (no_image.image.id, no_image.model.repo) == (None, "Qwen/Qwen3-8B")
+    usage = document(THOR, depth=2, method="none")
+    assert usage.image.id == "vllm-upstream"
+
+
+def test_an_assumed_draft_size_is_told_as_assumed(catalog):
+    model = catalog.models["qwen3-8b"]
+    unsized = tuple(
+        replace(each, draft_mib=None) if each.method == "dflash" else each
+        for each in model.pairings
+    )
+    changed = replace(
+        catalog, models={**catalog.models, model.id: replace(model, pairings=unsized)}
+    )
+    board = recorded("d-01")
+    text = "MemTotal: 128790528 kB\nMemFree: 100 kB\nMemAvailable: 20000000 kB\n"
+    files = {**board.facts.files, "/proc/meminfo": text}
+    board = replace(board, facts=replace(board.facts, files=files))
+    request = StackRequest(model="nvidia/Qwen3-8B-NVFP4", method="dflash")
+    with pytest.raises(SpecComposeError) as caught:
+        plan_stack(request, board, changed)
+    assert "(draft size unknown, counted like the target)" in caught.value.details[0]
+    document = explain_refusal(caught.value, request, board, changed)
+    assert "model_facts_incomplete" in [finding.code for finding in document.findings]
+    passed_over = plan_stack(replace(request, method="auto"), board, changed)
+    assert passed_over.speculation.draft_repo is None
+    codes = {finding.code for finding in passed_over.findings}
+    assert {"candidate_too_big", "model_facts_incomplete"} <= codes

@@ -63,7 +63,7 @@ def assemble_stack(
         model=model,
         speculation=fit.speculation,
         memory=fit.memory,
-        image_reference=image_reference(fit),
+        image_reference=image_reference(fit.choice),
         entrypoint=fit.choice.image.entrypoint,
         command=command,
         environment=environment,
@@ -133,9 +133,9 @@ def stack_name(model: ModelEntry, request: StackRequest) -> str:
     return request.name
 
 
-def image_reference(fit: Fit) -> str:
+def image_reference(choice: ImageChoice) -> str:
     """Repository, tag and, where known, digest: what Compose pulls and runs."""
-    build = fit.choice.build
+    build = choice.build
     if build.digest is None or "@" in build.reference:
         return build.reference
     return f"{build.reference}@{build.digest}"

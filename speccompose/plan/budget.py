@@ -1,14 +1,13 @@
 """Stage 5 of 7, after speculate, before assemble: where every MiB of the one memory pool goes.
 
 Pure. total = OS reserve + weights + draft + KV + runtime + shm + headroom, headroom at least
-2 GiB. What does not fit is refused with both numbers and what would fit (rules section 4).
+2 GiB. What does not fit is refused with both numbers (rules section 4).
 """
 
-from speccompose.errors import MemoryFitError
 from speccompose.plan.context import choose_context, context_findings
-from speccompose.plan.ladder import what_would_fit
 from speccompose.plan.sizing import MIB, Parts, Sizing, kv_room_mib, measure, share_of
-from speccompose.plan.utilization import HEADROOM_MIB, Utilization
+from speccompose.plan.too_big import too_big
+from speccompose.plan.utilization import Utilization
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding, warning
@@ -31,7 +30,8 @@ def fit_memory(
     """Size one candidate.
 
     Raises:
-        MemoryFitError: status 6; it does not fit, or its weights are of unknown size.
+        MemoryFitError: status 6; its weights are of unknown size, nothing is left, or, as a
+            TooBigError with the figures, it does not fit.
         UsageError: status 2; a context above the model's maximum, or a bad --set figure.
         SpeculationError: status 7; drafts leave no slot in a batch.
     """
@@ -49,7 +49,9 @@ def fit_memory(
     share = share_of(sizing)
     room = kv_room_mib(sizing, parts, share)
     if room < parts.kv_least_mib:
-        raise _too_big(sizing, parts, room, share=share, catalog=catalog)
+        error = too_big(sizing, parts, room, share=share)
+        error.findings = _assumed(sizing, parts)
+        raise error
     kv = min(parts.kv_wanted_mib, room)
     used = parts.os_reserve_mib + parts.fixed_mib + kv + parts.shm_mib
     return MemoryPlan(
@@ -110,8 +112,7 @@ def _decisions(
 
 def _findings(sizing: Sizing, parts: Parts, kv_mib: int) -> tuple[Finding, ...]:
     found = list(context_findings(sizing.model, sizing.request, sizing.context_tokens))
-    if not parts.cost.known or not parts.draft_known:
-        found.append(_incomplete(sizing, parts))
+    found += _assumed(sizing, parts)
     running = _running_at_once(sizing, parts, kv_mib)
     if running < sizing.request.concurrency:
         found.append(
@@ -132,7 +133,10 @@ def _running_at_once(sizing: Sizing, parts: Parts, kv_mib: int) -> int:
     return min(parts.sequences, kv_mib * MIB // each)
 
 
-def _incomplete(sizing: Sizing, parts: Parts) -> Finding:
+def _assumed(sizing: Sizing, parts: Parts) -> tuple[Finding, ...]:
+    """Which figures are assumptions, whether the plan fits or not."""
+    if parts.cost.known and parts.draft_known:
+        return ()
     missing = []
     if sizing.model.geometry is None:
         missing.append(f"KV geometry of {sizing.model.id} (512 KiB per token are counted)")
@@ -140,46 +144,11 @@ def _incomplete(sizing: Sizing, parts: Parts) -> Finding:
         missing.append(f"KV of {sizing.speculation.draft_repo} (counted like the target's)")
     if not parts.draft_known:
         missing.append(f"size of {sizing.speculation.draft_repo} (counted like the target's)")
-    return warning(
-        "model_facts_incomplete",
-        f"not published: {'; '.join(missing)}",
-        hint="run speccompose inspect, or add the figures in an overlay",
-        source="rules section 3",
+    return (
+        warning(
+            "model_facts_incomplete",
+            f"not published: {'; '.join(missing)}",
+            hint="run speccompose inspect, or add the figures in an overlay",
+            source="rules section 3",
+        ),
     )
-
-
-def _too_big(
-    sizing: Sizing,
-    parts: Parts,
-    room_mib: int,
-    *,
-    share: Utilization | None,
-    catalog: Catalog,
-) -> MemoryFitError:
-    steps = what_would_fit(sizing, catalog.engines)
-    helpful = [step.options for step in steps if step.options]
-    repo = sizing.choice.checkpoint.repo
-    what = repo if sizing.speculation.method is None else f"{repo} with {sizing.speculation.label}"
-    return MemoryFitError(
-        f"{what} does not fit on {sizing.device.id}: needs"
-        f" {parts.fixed_mib + parts.kv_least_mib} MiB, there are"
-        f" {max(0, parts.fixed_mib + room_mib)} MiB",
-        [
-            f"needed: weights {parts.weights_mib}, draft {parts.draft_mib}, runtime"
-            f" {parts.runtime_mib}, KV {parts.kv_least_mib} for {sizing.context_tokens} tokens",
-            f"there: {sizing.device.memory_mib} less {parts.os_reserve_mib} in use or reserved,"
-            f" {parts.shm_mib} shm, {HEADROOM_MIB} kept free",
-            *_share_line(sizing, share),
-            *(step.describe() for step in steps),
-        ],
-        hint=f"try {helpful[0]}" if helpful else "take a smaller model or a larger board",
-        code="memory_does_not_fit",
-        source=_RULES,
-    )
-
-
-def _share_line(sizing: Sizing, share: Utilization | None) -> tuple[str, ...]:
-    if share is None:
-        return ()
-    part = int(share.value * sizing.device.memory_mib)
-    return (f"vLLM may take {share.value:.4g} of it: {part} MiB",)

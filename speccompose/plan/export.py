@@ -7,8 +7,9 @@ import msgspec
 
 import speccompose
 from speccompose.errors import SpecComposeError
-from speccompose.plan.assemble import repo_directory
+from speccompose.plan.assemble import image_reference, repo_directory
 from speccompose.plan.smoke_test import smoke_test
+from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import (
     DeviceDocument,
@@ -21,23 +22,18 @@ from speccompose.vocab.document import (
 )
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Finding, Rejection, Severity
+from speccompose.vocab.image import ImageChoice
+from speccompose.vocab.model import Checkpoint, ModelChoice, ModelEntry
 from speccompose.vocab.plan import MemoryPlan, SpeculationPlan, StackPlan
 from speccompose.vocab.request import StackRequest
 
 
 def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
     """The whole plan in the contract's shape."""
-    checkpoint = plan.choice.checkpoint
     return PlanDocument(
         device=device_document(plan.device),
-        image=image_document(plan),
-        model=ModelDocument(
-            id=plan.model.id,
-            repo=checkpoint.repo,
-            format=checkpoint.format,
-            weights_mib=plan.memory.weights_mib,
-            file=checkpoint.file,
-        ),
+        image=image_document(plan.choice, plan.rejected),
+        model=model_document(plan.model, plan.choice.checkpoint),
         speculation=speculation_document(plan.speculation),
         memory=memory_document(plan.memory),
         entrypoint=plan.entrypoint,
@@ -66,6 +62,18 @@ def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
     )
 
 
+class Known(Frozen, frozen=True, kw_only=True):
+    """What the stages found before one refused; ``assumed``: findings about those figures."""
+
+    request: StackRequest | None = None
+    device: ResolvedDevice | None = None
+    model: ModelChoice | None = None
+    choice: ImageChoice | None = None
+    rejected: tuple[Rejection, ...] = ()
+    memory: MemoryDocument | None = None
+    assumed: tuple[Finding, ...] = ()
+
+
 def refusal_document(
     error: SpecComposeError,
     *,
@@ -73,7 +81,15 @@ def refusal_document(
     rejected: tuple[Rejection, ...] = (),
     request: StackRequest | None = None,
 ) -> PlanDocument:
-    """The same object for a refusal: what is known, and the error as a finding."""
+    """The same object for a refusal of which no more than the board is known."""
+    known = Known(device=device, rejected=rejected, request=request)
+    return explained_refusal(error, known, None)
+
+
+def explained_refusal(
+    error: SpecComposeError, known: Known, catalog: Catalog | None
+) -> PlanDocument:
+    """The same object for a refusal: what is known, and the error as the last finding."""
     finding = Finding(
         severity=Severity.ERROR,
         code=error.code,
@@ -81,25 +97,31 @@ def refusal_document(
         hint=error.hint,
         source=error.source,
     )
-    known = device.findings if device is not None else ()
-    image = None
-    if rejected:
-        image = ImageDocument(
-            id=None,
-            reference=None,
-            engine=None,
-            engine_version=None,
-            digest=None,
-            rejected=rejected,
-        )
+    device, choice, request = known.device, known.choice, known.request
+    engine = catalog.engines[choice.image.engine] if catalog and choice else None
+    findings = device.findings if device is not None else ()
     return PlanDocument(
         device=device_document(device) if device is not None else None,
-        image=image,
-        findings=(*known, finding),
+        image=image_document(choice, known.rejected) if choice or known.rejected else None,
+        model=_known_model(known),
+        memory=known.memory,
+        port=(request.port if request else None) or (engine.default_port if engine else None),
+        bind=request.bind if request else None,
+        findings=(*findings, *known.assumed, finding),
         request=request,
         decisions=device.decisions if device is not None else (),
+        overlays=catalog.overlays if catalog is not None else (),
         speccompose=speccompose.__version__,
     )
+
+
+def _known_model(known: Known) -> ModelDocument | None:
+    """The model, with the weights of the first choice, or of the only ones that were asked for."""
+    if known.model is None:
+        return None
+    only = known.model.checkpoints[0] if len(known.model.checkpoints) == 1 else None
+    checkpoint = known.choice.checkpoint if known.choice is not None else only
+    return model_document(known.model.model, checkpoint)
 
 
 def device_document(device: ResolvedDevice) -> DeviceDocument:
@@ -118,17 +140,37 @@ def device_document(device: ResolvedDevice) -> DeviceDocument:
     )
 
 
-def image_document(plan: StackPlan) -> ImageDocument:
-    """The image part of the document."""
+def image_document(choice: ImageChoice | None, rejected: tuple[Rejection, ...]) -> ImageDocument:
+    """The image part of the document; without a choice only what became of each image."""
+    if choice is None:
+        return ImageDocument(
+            id=None,
+            reference=None,
+            engine=None,
+            engine_version=None,
+            digest=None,
+            rejected=rejected,
+        )
     return ImageDocument(
-        id=plan.choice.image.id,
-        reference=plan.image_reference,
-        engine=plan.choice.image.engine,
-        engine_version=plan.choice.build.version,
-        digest=plan.choice.build.digest,
-        rejected=plan.rejected,
-        download_mib=plan.choice.image.download_mib,
-        cache_mib=plan.choice.image.cache_mib,
+        id=choice.image.id,
+        reference=image_reference(choice),
+        engine=choice.image.engine,
+        engine_version=choice.build.version,
+        digest=choice.build.digest,
+        rejected=rejected,
+        download_mib=choice.image.download_mib,
+        cache_mib=choice.image.cache_mib,
+    )
+
+
+def model_document(model: ModelEntry, checkpoint: Checkpoint | None) -> ModelDocument:
+    """The model part of the document; without a checkpoint only its id."""
+    return ModelDocument(
+        id=model.id,
+        repo=checkpoint.repo if checkpoint else None,
+        format=checkpoint.format if checkpoint else None,
+        weights_mib=checkpoint.weights_mib if checkpoint else None,
+        file=checkpoint.file if checkpoint else None,
     )
 
 

@@ -1,7 +1,6 @@
 """What one way to serve takes, part by part, and how much the KV cache may have.
 
-Part of stage 5. Pure. Measures a situation without judging it, so that the budget can refuse it
-and the ladder can try smaller ones with the same figures.
+Part of stage 5. Pure. Measures a situation without judging it; the budget judges.
 """
 
 from collections.abc import Mapping
@@ -139,15 +138,6 @@ def kv_room_mib(sizing: Sizing, parts: Parts, share: Utilization | None) -> int:
     if share is not None:
         board = min(board, int(share.value * sizing.device.memory_mib))
     return board - parts.fixed_mib
-
-
-def fits(sizing: Sizing) -> bool:
-    """Whether one full-length request would fit."""
-    try:
-        parts = measure(sizing)
-        return kv_room_mib(sizing, parts, share_of(sizing)) >= parts.kv_least_mib
-    except MemoryFitError:
-        return False
 
 
 def _cost(sizing: Sizing, batched_tokens: int) -> KvCost:

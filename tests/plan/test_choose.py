@@ -49,9 +49,11 @@ def test_a_draft_that_does_not_fit_makes_room_for_none(catalog):
             found.setdefault(fit.speculation.label, (available, fit))
     assert list(found) == ["nothing", "none", "dflash"]
     _, fit = found["none"]
-    assert {finding.code for finding in fit.findings} == {"candidate_too_big"}
+    codes = [finding.code for finding in fit.findings]
+    assert codes[0] == "candidate_too_big"
+    assert set(codes) <= {"candidate_too_big", "model_facts_incomplete"}
     assert "dflash" in fit.findings[0].message
-    assert all(finding.severity == "info" for finding in fit.findings)
+    assert fit.findings[0].severity == "info"
 
 
 def test_when_nothing_fits_the_first_candidates_figures_are_told(catalog):
