@@ -2,24 +2,26 @@
 
 Layer: device (standard library, Python 3.8). Speaks the Hugging Face HTTP interface, which site
 mirrors copy: /api/models/<repo>/revision/<rev>?blobs=true lists, /<repo>/resolve/<rev>/<file>
-gives. A transfer that says nothing for ``stall_s`` is cut and resumed; a file gets its name only
-after size and sha256 agree. The token goes to the hub itself, never to where it redirects.
+gives. A transfer that says nothing for ``stall_s`` is cut and resumed, within one commit; a file
+gets its name only after size and sha256 (or git's blob id) agree. The token goes to the hub
+itself, never to where it redirects.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
+import re
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from http.client import HTTPException, HTTPMessage, HTTPResponse
 from pathlib import Path
-from typing import IO, Callable, List, NamedTuple, Optional
+from typing import IO, Callable, Optional
 
 from speccompose.device.errors import MISMATCH, PREFLIGHT, UNREACHABLE, DeviceError
+from speccompose.device.remote_file import Listing, RemoteFile, blob_id, parse_listing
 from speccompose.device.safe_name import name_fault
 
 DEFAULT_HUB = "https://huggingface.co"
@@ -29,21 +31,6 @@ _BLOCK = 1 << 18
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
 
 OnBytes = Callable[[int], None]
-
-
-class RemoteFile(NamedTuple):
-    """One file of a repo. ``sha256`` is known for large files only."""
-
-    name: str
-    size: Optional[int]
-    sha256: Optional[str]
-
-
-class Listing(NamedTuple):
-    """A repo at one commit."""
-
-    commit: str
-    files: List[RemoteFile]
 
 
 class _DropTokenOnRedirect(urllib.request.HTTPRedirectHandler):
@@ -91,9 +78,7 @@ class Hub:
         where = f"/api/models/{_quoted(repo)}/revision/{urllib.parse.quote(revision, safe='')}"
         text = self._retried(lambda: self._read_text(where + "?blobs=true"), repo)
         try:
-            body = json.loads(text)
-            files = [_remote_file(item) for item in body["siblings"]]
-            listing = Listing(str(body["sha"]), files)
+            listing = parse_listing(text)
         except (ValueError, KeyError, TypeError) as error:
             raise DeviceError(
                 UNREACHABLE,
@@ -112,24 +97,35 @@ class Hub:
         Raises:
             DeviceError: 18 unreachable, 19 when what came is not what was listed, 15 disk full.
         """
-        part = target.with_name(target.name + ".part")
         where = f"/{_quoted(repo)}/resolve/{commit}/{_quoted(file.name)}"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part = _part(target, commit)
+            self._fetch_part(repo, where, part, file=file, on_bytes=on_bytes)
+            part.replace(target)
+        except OSError as error:
+            raise _disk(error) from None
+
+    def _fetch_part(
+        self, repo: str, where: str, part: Path, *, file: RemoteFile, on_bytes: OnBytes
+    ) -> None:
         sha256 = self._retried(
             lambda: self._transfer(where, part, file, on_bytes),
             repo,
             progress=lambda: part.stat().st_size if part.exists() else 0,
         )
-        if file.sha256 is not None and sha256 != file.sha256:
+        kind, wanted, found = "sha256", file.sha256, sha256
+        if wanted is None and file.blob_id is not None:
+            kind, wanted, found = "git blob", file.blob_id, blob_id(part)
+        if wanted is not None and wanted != found:
             part.unlink()
             raise DeviceError(
                 MISMATCH,
                 f"{repo}: {file.name} is not what the hub listed",
-                [f"sha256 wanted {file.sha256}", f"sha256 found  {sha256}"],
+                [f"{kind} wanted {wanted}", f"{kind} found  {found}"],
                 hint="pull again; if it repeats, the mirror holds a damaged copy",
                 code="weights_mismatch",
             )
-        part.replace(target)
 
     def _transfer(self, where: str, part: Path, file: RemoteFile, on_bytes: OnBytes) -> str:
         """Continue a partial file to its end; returns the sha256 of all of it."""
@@ -208,19 +204,6 @@ class _CutError(Exception):
     """A transfer ended early; what came is kept for the next attempt."""
 
 
-def _remote_file(item: dict[str, object]) -> RemoteFile:
-    lfs = item.get("lfs")
-    size = item.get("size")
-    sha256 = lfs.get("sha256") if isinstance(lfs, dict) else None
-    if size is None and isinstance(lfs, dict):
-        size = lfs.get("size")
-    return RemoteFile(
-        name=str(item["rfilename"]),
-        size=size if isinstance(size, int) else None,
-        sha256=sha256 if isinstance(sha256, str) else None,
-    )
-
-
 def _must_be_safe(base: str, repo: str, listing: Listing) -> None:
     faults = [(file.name, name_fault(file.name)) for file in listing.files]
     details = [f"{name!r}: {fault}" for name, fault in faults if fault is not None]
@@ -232,6 +215,16 @@ def _must_be_safe(base: str, repo: str, listing: Listing) -> None:
             hint="do not use this mirror; tell whoever runs it",
             code="unsafe_name",
         )
+
+
+def _part(target: Path, commit: str) -> Path:
+    """Where a transfer of this commit grows; what another commit left is thrown away."""
+    part = target.with_name(f"{target.name}.{commit[:12]}.part")
+    parts = re.compile(re.escape(target.name) + r"(\.[0-9A-Za-z]{1,12})?\.part")
+    for other in target.parent.iterdir():
+        if parts.fullmatch(other.name) and (other.name != part.name or other.is_symlink()):
+            other.unlink()
+    return part
 
 
 def _hash_existing(part: Path, digest: hashlib._Hash, size: Optional[int]) -> int:

@@ -16,19 +16,22 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from speccompose.device.errors import UNREACHABLE, DeviceError
-from speccompose.device.hub import Hub, Listing, RemoteFile
+from speccompose.device.hub import Hub
 from speccompose.device.image_pull import pull_image
 from speccompose.device.lock import hold_file
 from speccompose.device.paths import Roots
 from speccompose.device.plan_file import Download, Plan
 from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.preflight import disk_findings, refuse
-from speccompose.device.safe_name import must_lie_below
+from speccompose.device.remote_file import Listing, RemoteFile, blob_id
+from speccompose.device.safe_name import must_lie_below, name_fault
 from speccompose.device.stack_folder import file_sha256, read_stack
 from speccompose.device.weights import (
+    MARKER,
     Marker,
     StoredFile,
     gguf_parts,
+    is_as_pulled,
     missing_weights,
     read_marker,
     write_marker,
@@ -119,14 +122,37 @@ def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, 
     wanted = served_files(download, listing)
     for file in wanted:
         _must_lie_inside(folder, file.name)
+    vouched = _vouched(download, folder, listing, say)
     meter = _Meter(ports, say, download.repo, sum(file.size or 0 for file in wanted))
     for file in wanted:
         meter.begin(file)
-        if not _is_there(folder / file.name, file):
+        if not _is_there(folder / file.name, file, vouched.get(file.name)):
             sources.hub.fetch(download.repo, listing.commit, file, folder / file.name, meter.heard)
         meter.end(file)
     _link_only_gguf(folder, wanted)
     _mark(download, folder, listing.commit, wanted)
+
+
+def _vouched(download: Download, folder: Path, listing: Listing, say: Say) -> Dict[str, StoredFile]:
+    """What the marker says is there of this commit.
+
+    A marker of another commit goes before the first file changes, so that a pull that breaks off
+    leaves no mixture that looks whole; so do files of it that a server would read and the new
+    commit does not have.
+    """
+    earlier = read_marker(folder)
+    if earlier is None:
+        return {}
+    if earlier.revision == listing.commit:
+        return earlier.files
+    said = f"{earlier.revision[:12]} is replaced by {listing.commit[:12]}"
+    say(Progress("weights", f"{download.repo}: {said}"))
+    if download.file is None:
+        for name in set(earlier.files) - {file.name for file in listing.files}:
+            if name_fault(name) is None and (folder / name).is_file():
+                (folder / name).unlink()
+    (folder / MARKER).unlink()
+    return {}
 
 
 def _must_lie_inside(folder: Path, name: str) -> None:
@@ -142,6 +168,8 @@ def _link_only_gguf(folder: Path, files: List[RemoteFile]) -> None:
     if len(files) != 1 or not files[0].name.endswith(".gguf"):
         return
     link = folder / ONLY_GGUF
+    if link.is_symlink():  # another commit may name its file otherwise
+        link.unlink()
     if link.name != files[0].name and not link.exists():
         link.symlink_to(files[0].name)
 
@@ -202,20 +230,37 @@ def _is_served(name: str) -> bool:
     return name.endswith(_SERVED_SUFFIXES) and not name.startswith(_SKIPPED_FOLDERS)
 
 
-def _is_there(path: Path, file: RemoteFile) -> bool:
-    """A file that an earlier, unfinished pull brought whole."""
-    if file.size is None or not path.is_file() or path.stat().st_size != file.size:
+def _is_there(path: Path, file: RemoteFile, vouched: Optional[StoredFile]) -> bool:
+    """A file that an earlier pull brought whole; size alone does not tell it from another's."""
+    if not path.is_file():
         return False
-    return file.sha256 is None or file_sha256(path) == file.sha256
+    if vouched is not None and is_as_pulled(path, vouched):
+        return True
+    if file.size is None or path.stat().st_size != file.size:
+        return False
+    if file.sha256 is not None:
+        return file_sha256(path) == file.sha256
+    return file.blob_id is not None and blob_id(path) == file.blob_id
 
 
 def _mark(download: Download, folder: Path, revision: str, files: List[RemoteFile]) -> None:
     earlier = read_marker(folder)
+    if earlier is not None and earlier.revision != revision:
+        earlier = None  # another commit's files may be of other content
     known: Dict[str, StoredFile] = dict(earlier.files) if earlier is not None else {}
     for file in files:
-        known[file.name] = StoredFile((folder / file.name).stat().st_size, file.sha256)
+        path, stored = folder / file.name, known.get(file.name)
+        if stored is None or not is_as_pulled(path, stored):
+            known[file.name] = _stored(path, file)
     whole = download.file is None or (earlier is not None and earlier.whole)
-    write_marker(folder, Marker(download.repo, revision, whole, known))
+    requested = download.revision
+    if earlier is not None and requested == revision:
+        requested = earlier.requested  # the commit itself is known anyway
+    write_marker(folder, Marker(download.repo, revision, whole, known, requested))
+
+
+def _stored(path: Path, file: RemoteFile) -> StoredFile:
+    return StoredFile(path.stat().st_size, file.sha256 or file_sha256(path))
 
 
 class _Meter:

@@ -2,7 +2,7 @@
 
 Layer: device (standard library, Python 3.8). `pull` writes the marker last, so a folder without
 it, or a file of another size than the marker says, is not there. One folder holds one repo at one
-revision; several GGUF files of it may come one after the other.
+commit; several GGUF files of it may come one after the other.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional
 
 from speccompose.device.plan_file import Download
+from speccompose.device.stack_folder import file_sha256
 from speccompose.device.state import write_atomic
 
 MARKER = ".complete"
+INDEX = "model.safetensors.index.json"
 
 _SPLIT_GGUF = re.compile(r"^(.*)-\d{5}-of-(\d{5})\.gguf$")
 
@@ -28,12 +30,17 @@ class StoredFile(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """What `.complete` says. ``whole``: every file that a server of this repo needs."""
+    """What `.complete` says.
+
+    ``revision`` is the commit (or 'bundled:...'), ``requested`` what was asked for, as 'main'.
+    ``whole``: every file that a server of this repo needs.
+    """
 
     repo: str
     revision: str
     whole: bool
     files: Dict[str, StoredFile]
+    requested: str = "main"
 
 
 def read_marker(folder: Path) -> Optional[Marker]:
@@ -44,7 +51,8 @@ def read_marker(folder: Path) -> Optional[Marker]:
             str(name): StoredFile(int(item["size"]), item["sha256"])
             for name, item in body["files"].items()
         }
-        return Marker(str(body["repo"]), str(body["revision"]), bool(body["whole"]), files)
+        repo, revision, requested = (str(body[key]) for key in ("repo", "revision", "requested"))
+        return Marker(repo, revision, bool(body["whole"]), files, requested)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -54,6 +62,7 @@ def write_marker(folder: Path, marker: Marker) -> None:
     body = {
         "repo": marker.repo,
         "revision": marker.revision,
+        "requested": marker.requested,
         "whole": marker.whole,
         "files": {
             name: {"size": item.size, "sha256": item.sha256}
@@ -69,6 +78,9 @@ def missing_weights(download: Download, models: Path) -> List[str]:
     marker = read_marker(folder)
     if marker is None:
         return [f"{download.repo}: not pulled ({folder})"]
+    other = _other_revision(download, marker)
+    if other is not None:
+        return [f"{download.repo}: {other}"]
     wanted = gguf_parts(download.file) if download.file is not None else sorted(marker.files)
     if download.file is None and not marker.whole:
         return [f"{download.repo}: only single files of it were pulled"]
@@ -80,10 +92,36 @@ def missing_weights(download: Download, models: Path) -> List[str]:
             faults.append(f"{download.repo}: {name} not pulled")
         elif not path.is_file():
             faults.append(f"{download.repo}: {name} is gone from {folder}")
-        elif path.stat().st_size != stored.size:
+        elif not is_as_pulled(path, stored):
             size = path.stat().st_size
             faults.append(f"{download.repo}: {name} has {size} bytes, {stored.size} were pulled")
     return faults
+
+
+def is_as_pulled(path: Path, stored: StoredFile) -> bool:
+    """Whether a file has the size that came; a repaired index counts by its kept original.
+
+    `inspect --repair-index` writes a new index and keeps the old one beside it, byte for byte.
+    """
+    if path.stat().st_size == stored.size:
+        return True
+    if path.name != INDEX or stored.sha256 is None:
+        return False
+    return any(
+        kept.stat().st_size == stored.size and file_sha256(kept) == stored.sha256
+        for kept in path.parent.glob(f"{INDEX}.original*")
+    )
+
+
+def _other_revision(download: Download, marker: Marker) -> Optional[str]:
+    """Which other revision is there, in words; None when it is the planned one."""
+    bundle = f"bundled:{download.bundled}"
+    if download.bundled and marker.revision.startswith("bundled:") and marker.revision != bundle:
+        return f"{bundle} is planned, {marker.revision} is there"
+    if download.revision in (marker.requested, marker.revision):
+        return None
+    there = f"{marker.requested} ({marker.revision[:12]})"
+    return f"revision {download.revision} is planned, {there} is there"
 
 
 def gguf_parts(name: str) -> List[str]:

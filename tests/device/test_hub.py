@@ -10,11 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.hub import Hub, RemoteFile
+from speccompose.device.hub import Hub
+from speccompose.device.remote_file import RemoteFile
 
 COMMIT = "c0ffee" * 6
 DATA = bytes(range(256)) * 4000
 SHA = hashlib.sha256(DATA).hexdigest()
+PART = f"model.gguf.{COMMIT[:12]}.part"
 FILE = RemoteFile("sub/model.gguf", len(DATA), SHA)
 
 
@@ -125,27 +127,27 @@ def test_a_broken_transfer_goes_on_where_it_broke(hub, tmp_path, fault):
 
 
 def test_what_an_earlier_run_left_is_used(hub, tmp_path):
-    (tmp_path / "model.gguf.part").write_bytes(DATA[:1000])
+    (tmp_path / PART).write_bytes(DATA[:1000])
     fetch(hub, tmp_path)
     assert hub.ranges == ["bytes=1000-"]
     assert (tmp_path / "model.gguf").read_bytes() == DATA
 
 
 def test_a_whole_part_needs_no_transfer(hub, tmp_path):
-    (tmp_path / "model.gguf.part").write_bytes(DATA)
+    (tmp_path / PART).write_bytes(DATA)
     fetch(hub, tmp_path)
     assert hub.ranges == []
 
 
 def test_a_server_that_cannot_resume_starts_over(hub, tmp_path):
     hub.can_resume = False
-    (tmp_path / "model.gguf.part").write_bytes(DATA[:1000])
+    (tmp_path / PART).write_bytes(DATA[:1000])
     fetch(hub, tmp_path)
     assert (tmp_path / "model.gguf").read_bytes() == DATA
 
 
 def test_a_foreign_part_does_not_end_up_in_the_file(hub, tmp_path):
-    (tmp_path / "model.gguf.part").write_bytes(b"x" * 1000)
+    (tmp_path / PART).write_bytes(b"x" * 1000)
     with pytest.raises(DeviceError) as caught:
         fetch(hub, tmp_path)
     assert caught.value.status == 19
@@ -154,7 +156,7 @@ def test_a_foreign_part_does_not_end_up_in_the_file(hub, tmp_path):
 
 
 def test_a_part_that_is_too_long_is_thrown_away(hub, tmp_path):
-    (tmp_path / "model.gguf.part").write_bytes(b"x" * (len(DATA) + 1))
+    (tmp_path / PART).write_bytes(b"x" * (len(DATA) + 1))
     fetch(hub, tmp_path)
     assert (tmp_path / "model.gguf").read_bytes() == DATA
 
@@ -249,3 +251,43 @@ def test_a_listing_with_a_name_that_leads_out_is_refused(hub, name):
     with pytest.raises(DeviceError) as caught:
         client(hub).list("org/repo", "main")
     assert (caught.value.status, caught.value.code) == (19, "unsafe_name")
+
+
+@pytest.mark.parametrize("left", ["model.gguf.part", "model.gguf.0badc0de0bad.part"])
+def test_what_another_commit_left_is_thrown_away(hub, tmp_path, left):
+    (tmp_path / left).write_bytes(DATA[:1000])
+    (tmp_path / "model.gguf2.0badc0de0bad.part").write_bytes(b"of another file")
+    fetch(hub, tmp_path)
+    assert hub.ranges == [None]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "model.gguf",
+        "model.gguf2.0badc0de0bad.part",
+    ]
+
+
+def test_a_part_that_is_a_link_is_not_followed(hub, tmp_path):
+    other = tmp_path / "other"
+    other.write_bytes(b"x")
+    (tmp_path / PART).symlink_to(other)
+    fetch(hub, tmp_path)
+    assert other.read_bytes() == b"x"
+    assert (tmp_path / "model.gguf").read_bytes() == DATA
+
+
+BLOB = hashlib.sha1(b"blob %d\0" % len(DATA) + DATA).hexdigest()
+
+
+def test_a_small_file_is_checked_by_its_blob_id(hub, tmp_path):
+    fetch(hub, tmp_path, RemoteFile("config.json", len(DATA), None, BLOB))
+    assert (tmp_path / "model.gguf").read_bytes() == DATA
+    with pytest.raises(DeviceError) as caught:
+        fetch(hub, tmp_path, RemoteFile("config.json", len(DATA), None, "0" * 40))
+    assert (caught.value.status, caught.value.code) == (19, "weights_mismatch")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.gguf"]
+
+
+def test_a_disk_that_cannot_be_written_is_15(hub, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(DeviceError) as caught:
+        client(hub).fetch("org/repo", COMMIT, FILE, tmp_path / "file" / "x", print)
+    assert (caught.value.status, caught.value.code) == (15, "weights_unwritable")

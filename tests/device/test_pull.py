@@ -5,10 +5,11 @@ import hashlib
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.hub import Hub, Listing, RemoteFile
+from speccompose.device.hub import Hub
 from speccompose.device.lock import hold, hold_file
 from speccompose.device.plan_file import Download
 from speccompose.device.pull import ONLY_GGUF, Sources, pull_stack, pull_weights, served_files
+from speccompose.device.remote_file import Listing, RemoteFile
 from speccompose.device.weights import missing_weights, read_marker
 from tests.docker.stacks import IMAGE, TARGET
 
@@ -36,9 +37,11 @@ class FakeHub(Hub):
         self.names = names
         self.fails_at = fails_at
         self.fetched: list[str] = []
+        self.commit = "c0ffee"
+        self.sha = SHA
 
     def list(self, repo, revision):
-        return Listing("c0ffee", [RemoteFile(name, len(DATA), SHA) for name in self.names])
+        return Listing(self.commit, [RemoteFile(name, len(DATA), self.sha) for name in self.names])
 
     def fetch(self, repo, commit, file, target, on_bytes):
         if file.name == self.fails_at:
@@ -234,3 +237,86 @@ def test_a_bundle_does_not_follow_a_link_out(board, tmp_path):
         )
     assert caught.value.code == "unsafe_name"
     assert not (tmp_path / "a.gguf").exists()
+
+
+def at(revision: str, file: str | None = None) -> Download:
+    return download(file)._replace(revision=revision)
+
+
+def test_a_newly_pinned_revision_is_brought_and_nothing_of_the_old_one_stays(board):
+    folder = board.roots.models / "org--repo"
+    hub = FakeHub(["config.json", "old.safetensors", "notes.txt"])
+    pull(board, hub, at("v1"))
+    hub.names, hub.commit, hub.fetched = ["config.json", "new.safetensors"], "facade", []
+    hub.sha = None  # nothing says that the old config.json is the new one
+    assert pull(board, hub, at("v2"))
+    assert hub.fetched == ["config.json", "new.safetensors"]
+    marker = read_marker(folder)
+    assert (marker.requested, marker.revision) == ("v2", "facade")
+    assert sorted(marker.files) == ["config.json", "new.safetensors"]
+    assert not (folder / "old.safetensors").exists()
+    assert any("c0ffee is replaced by facade" in item.message for item in board.said)
+    assert missing_weights(at("v1"), board.roots.models) != []
+
+
+def test_a_pull_of_another_commit_that_breaks_off_leaves_nothing_that_looks_whole(board):
+    hub = FakeHub(["config.json", "model.safetensors"])
+    pull(board, hub, at("v1"))
+    hub.commit, hub.sha, hub.fails_at = "facade", None, "model.safetensors"
+    with pytest.raises(DeviceError):
+        pull(board, hub, at("v2"))
+    for revision in ("v1", "v2"):
+        assert "not pulled" in missing_weights(at(revision), board.roots.models)[0]
+
+
+def test_the_same_commit_under_another_name_is_not_brought_again(board):
+    hub = FakeHub(["a.gguf"])
+    pull(board, hub, at("v1", "a.gguf"))
+    hub.fetched = []
+    assert not pull(board, hub, at("c0ffee", "a.gguf"))
+    assert pull(board, hub, at("main", "a.gguf"))
+    assert hub.fetched == []
+    assert missing_weights(at("main", "a.gguf"), board.roots.models) == []
+
+
+def test_a_second_gguf_of_another_commit_does_not_vouch_for_the_first(board):
+    hub = FakeHub(["a.gguf", "b.gguf"])
+    pull(board, hub, download("a.gguf"))
+    hub.commit, hub.fetched = "facade", []
+    pull(board, hub, download("b.gguf"))
+    assert missing_weights(download("a.gguf"), board.roots.models) != []
+    pull(board, hub, download("a.gguf"))
+    assert hub.fetched == ["b.gguf"]  # the sha256 says that it is the same file
+
+
+def test_a_file_of_the_right_size_that_nothing_vouches_for_is_brought_again(board):
+    folder = board.roots.models / "org--repo"
+    folder.mkdir()
+    (folder / "config.json").write_bytes(b"x" * len(DATA))
+    hub = FakeHub(["config.json", "model.safetensors"])
+    hub.sha = None
+    pull(board, hub, download())
+    assert (folder / "config.json").read_bytes() == DATA
+
+
+def test_a_repaired_index_survives_a_second_pull(board):
+    folder, index = board.roots.models / "org--repo", "model.safetensors.index.json"
+    hub = FakeHub([index, "model.safetensors"])
+    pull(board, hub, download())
+    (folder / index).rename(folder / f"{index}.original")
+    (folder / index).write_bytes(b"a longer, repaired index")
+    (folder / "model.safetensors").unlink()
+    hub.fetched = []
+    pull(board, hub, download())
+    assert hub.fetched == ["model.safetensors"]
+    assert b"repaired" in (folder / index).read_bytes()
+    assert missing_weights(download(), board.roots.models) == []
+
+
+def test_the_neutral_name_follows_a_file_that_was_renamed(board):
+    hub = FakeHub(["x-v1.gguf"])
+    pull(board, hub, at("v1"))
+    hub.names, hub.commit = ["x-v2.gguf"], "facade"
+    pull(board, hub, at("v2"))
+    link = board.roots.models / "org--repo" / ONLY_GGUF
+    assert link.resolve().name == "x-v2.gguf"

