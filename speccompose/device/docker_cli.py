@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device import command
-from speccompose.device.command import NOT_FOUND, TIMED_OUT, Completed
+from speccompose.device.command import NOT_FOUND, Completed
 from speccompose.device.errors import PREFLIGHT, DeviceError
 
 QUESTION_S = 30.0
@@ -137,6 +137,10 @@ class Docker:
         if body is None:
             return None
         return ImageInfo(id=str(body["Id"]), architecture=str(body.get("Architecture") or ""))
+
+    def has_volume(self, name: str) -> bool:
+        """Whether a named volume is on this machine."""
+        return self.ask(("docker", "volume", "inspect", name)).returncode == 0
 
     def container(self, project: str, service: str) -> Optional[ContainerInfo]:
         """The container of a Compose service, running or not; None when there is none."""
@@ -264,8 +268,3 @@ def _version(text: str) -> Optional[Tuple[int, ...]]:
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
     return lines[-1].strip() if lines else ""
-
-
-def timed_out(answer: Completed) -> bool:
-    """Whether a program was ended for taking too long."""
-    return answer.returncode == TIMED_OUT

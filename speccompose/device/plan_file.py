@@ -66,6 +66,9 @@ class Plan(NamedTuple):
     engine_version: Optional[str]
     image: str
     image_download_mib: Optional[int]
+    cache_mib: int
+    cache_volumes: Tuple[str, ...]
+    smoke_test: Optional[Tuple[str, ...]]
     entrypoint: Tuple[str, ...]
     command: Tuple[str, ...]
     family: str
@@ -174,6 +177,14 @@ class _Reader:
             raise self._wrong(key, "a list of texts")
         return found
 
+    def texts_or_none(self, key: str) -> Optional[Tuple[str, ...]]:
+        if self._get(key) is None:
+            return None
+        found = self.texts(key)
+        if not found:
+            raise self._wrong(key, "at least one text")
+        return found
+
     def parts(self, key: str) -> Tuple[_Reader, ...]:
         value = self._get(key)
         if value is None:
@@ -206,6 +217,9 @@ def _plan(top: _Reader) -> Plan:
         engine_version=image.text_or_none("engine_version"),
         image=image.text("reference"),
         image_download_mib=image.number_or_none("download_mib"),
+        cache_mib=image.number_or_none("cache_mib") or 0,
+        cache_volumes=_cache_volumes(top),
+        smoke_test=top.texts_or_none("smoke_test"),
         entrypoint=top.texts("entrypoint"),
         command=top.texts("command"),
         family=family,
@@ -222,6 +236,12 @@ def _plan(top: _Reader) -> Plan:
         downloads=tuple(_download(item) for item in top.parts("downloads")),
         gpu_floor_tokens_s=top.part("acceptance").real_or_none("gpu_floor_tokens_s"),
     )
+
+
+def _cache_volumes(top: _Reader) -> Tuple[str, ...]:
+    """Named volumes: an engine build keeps its compiled kernels there."""
+    mounts = top.parts("mounts")
+    return tuple(mount.text("source") for mount in mounts if mount.flag("volume"))
 
 
 def _memory(part: _Reader) -> MemoryNeed:

@@ -117,17 +117,20 @@ def check_stack(
 
 
 def disk_findings(ports: Ports, plan: Plan, roots: Roots, image_missing: bool) -> List[HostFinding]:
-    """Whether a pull fits: image x 3 on docker's disk, missing weights + 10 % on ours."""
+    """Whether a pull and a first start fit: missing weights on our disk; on docker's the image x 3
+    and the cache for compiled kernels, if this engine build has none yet; 10 % on top of it all.
+    """
     missing = [d for d in plan.downloads if missing_weights(d, roots.models)]
     weights_mib = sum(download.mib or 0 for download in missing) * 11 // 10
-    image_mib = (plan.image_download_mib or 0) * IMAGE_FACTOR * 11 // 10 if image_missing else 0
+    image_mib = (plan.image_download_mib or 0) * IMAGE_FACTOR if image_missing else 0
+    docker_mib = (image_mib + _new_cache_mib(ports, plan)) * 11 // 10
     needs = {roots.models: weights_mib}
-    if image_mib:
+    if docker_mib:
         docker_root = Path(ports.docker.info().root_dir)
-        needs[docker_root] = needs.get(docker_root, 0) + image_mib
+        needs[docker_root] = needs.get(docker_root, 0) + docker_mib
     free = {path: ports.machine.free_disk_mib(path) for path in needs}
     if len(needs) == 2 and len(set(free.values())) == 1:  # one disk holds both
-        needs = {roots.models: weights_mib + image_mib}
+        needs = {roots.models: weights_mib + docker_mib}
     return [
         HostFinding(
             ERROR,
@@ -138,6 +141,14 @@ def disk_findings(ports: Ports, plan: Plan, roots: Roots, image_missing: bool) -
         for path, need in needs.items()
         if need > free[path]
     ]
+
+
+def _new_cache_mib(ports: Ports, plan: Plan) -> int:
+    """Rules section 5: one cache volume per engine build; one that is there holds its kernels."""
+    if plan.cache_mib and plan.cache_volumes:
+        new = any(not ports.docker.has_volume(name) for name in plan.cache_volumes)
+        return plan.cache_mib if new else 0
+    return plan.cache_mib
 
 
 def _image_findings(ports: Ports, plan: Plan) -> List[HostFinding]:
@@ -203,8 +214,12 @@ def _memory_findings(ports: Ports, plan: Plan, own: Optional[Plan]) -> List[Host
     lines = [
         f"memory: {need} MiB needed and {MIN_HEADROOM_MIB} MiB left free, "
         f"{available + held} MiB there",
-        f"MemAvailable is {available} MiB" + (f", {held} MiB held by this stack" if held else ""),
+        f"MemAvailable is {available} MiB",
     ]
+    if held:
+        lines.append(
+            f"assumed: the running release gives back the {held} MiB that it was planned to hold"
+        )
     hint = "stop what holds memory, or plan again with --replan"
     return [HostFinding(ERROR, "memory_short", "\n".join(lines), hint)]
 

@@ -33,6 +33,7 @@ class FakeDocker:
     """One daemon. ``calls`` are the argument lists, in order."""
 
     images: dict[str, str] = field(default_factory=dict)
+    volumes: set[str] = field(default_factory=set)
     containers: dict[str, dict] = field(default_factory=dict)
     info: dict = field(default_factory=lambda: dict(INFO))
     compose_versions: dict[str, str] = field(default_factory=lambda: {"docker compose": "v2.40.0"})
@@ -61,6 +62,8 @@ class FakeDocker:
             found = self.images.get(words[3])
             body = [{"Id": "sha256:1", "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1:3] == ("volume", "inspect"):
+            return ok(words, "[]") if words[3] in self.volumes else failed(words, "no such volume")
         if words[1] == "ps" and "--all" in words:
             project = next(w for w in words if "project=" in w).split("project=")[1]
             body = self.containers.get(project)

@@ -51,6 +51,10 @@ def test_a_wide_bind_is_reached_on_loopback(body, bind, local):
         ("entrypoint", "llama-server", "entrypoint"),
         ("image", None, "image: wanted an object"),
         ("api_key", "yes", "api_key: wanted true or false"),
+        ("smoke_test", "true", "smoke_test: wanted a list of texts"),
+        ("smoke_test", [], "smoke_test: wanted at least one text"),
+        ("image.cache_mib", "4", "image.cache_mib: wanted a whole number"),
+        ("mounts", [{"volume": True}], "mounts[0].source: wanted text"),
         ("downloads", {}, "downloads: wanted a list"),
         ("downloads.1.repo", 7, "downloads[1].repo"),
         ("downloads.0.directory", "../etc", "leaves the models folder"),
@@ -81,3 +85,17 @@ def test_every_golden_plan_is_one_that_a_board_can_read(data_root):
         plan = parse_plan(path.read_text(), str(path))
         assert plan.downloads, path
         assert (plan.gpu_runtime is None) == (plan.family == "generic"), path
+
+
+def test_kernels_have_a_cache_and_a_test_where_the_plan_says_so(body):
+    plain = parse_plan(json.dumps(body), "plan.json")
+    assert (plain.cache_mib, plain.cache_volumes, plain.smoke_test) == (0, (), None)
+    body["image"]["cache_mib"] = 2048
+    body["smoke_test"] = ["python3", "-c", "pass"]
+    body["mounts"] = [
+        {"source": "/models", "volume": False},
+        {"source": "speccompose-cache-x", "volume": True},
+    ]
+    plan = parse_plan(json.dumps(body), "plan.json")
+    assert (plan.cache_mib, plan.cache_volumes) == (2048, ("speccompose-cache-x",))
+    assert plan.smoke_test == ("python3", "-c", "pass")

@@ -89,6 +89,10 @@ def test_memory_that_our_own_stack_holds_counts_as_there(board):
     assert codes(findings) == ["memory_short"]
     assert "10066 MiB needed" in findings[0].message
     assert "3000 MiB there" in findings[0].message
+    assert "assumed" not in findings[0].message
+    board.machine.memory = {"MemAvailable": 1_000}
+    (found,) = check(board, own=own, running=object(), memory=need)
+    assert "assumed: the running release gives back the 10066 MiB" in found.message
 
 
 @pytest.mark.parametrize(("available", "fits"), [(12_114, True), (12_113, False)])
@@ -144,3 +148,25 @@ def test_weights_that_are_there_need_no_disk(board):
     (board.roots.models / TARGET / ".complete").unlink()
     found = disk_findings(board.ports, plan._replace(downloads=big), board.roots, False)
     assert "5500 MiB needed" in found[0].message
+
+
+def test_a_new_cache_for_kernels_counts_and_one_that_is_there_does_not(board):
+    plan = board.plan()._replace(cache_mib=1000, cache_volumes=("speccompose-cache-x",))
+
+    def found(plan=plan):
+        return codes(disk_findings(board.ports, plan, board.roots, image_missing=False))
+
+    board.machine.disk_mib = 1099
+    assert found() == ["disk_full"]
+    board.docker.volumes.add("speccompose-cache-x")
+    assert found() == []
+    assert found(plan._replace(cache_volumes=())) == ["disk_full"]
+    board.machine.disk_mib = 1100
+    assert found(plan._replace(cache_volumes=("speccompose-cache-y",))) == []
+
+
+def test_cache_and_image_are_counted_together(board):
+    plan = board.plan()._replace(image_download_mib=1000, cache_mib=1000)
+    board.machine.disk_mib = 4399
+    (found,) = disk_findings(board.ports, plan, board.roots, image_missing=True)
+    assert "4400 MiB needed" in found.message
