@@ -178,6 +178,7 @@ def test_a_flag_about_speculation_is_never_dropped(catalog):
         one.propose()
     assert "spec-synth-len" in caught.value.brief
     demo = case(catalog, THOR, CHAT, set_flags=flags)
+    demo = demo.with_pairing("draft_model", preferred_on=("thor",))
     assert "none" not in [each.label for each in demo.propose()]
 
 
