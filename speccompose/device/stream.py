@@ -12,7 +12,6 @@ import json
 import socket
 import time
 from typing import Dict, NamedTuple, Optional
-from urllib.parse import urlsplit
 
 from speccompose.device.answer_reader import AnswerReader, Ask, Sample
 from speccompose.device.redact import redact
@@ -30,18 +29,6 @@ class Endpoint(NamedTuple):
     model: str
     key: Optional[str] = None
     route: str = CHAT
-
-
-def endpoint_of(base_url: str, model: str, key: Optional[str] = None) -> Endpoint:
-    """The chat endpoint of a server on this machine.
-
-    Raises:
-        ValueError: the URL is not http://host:port.
-    """
-    parts = urlsplit(base_url)
-    if parts.scheme != "http" or not parts.hostname or not parts.port:
-        raise ValueError(f"wanted http://host:port, found {base_url!r}")
-    return Endpoint(parts.hostname, parts.port, model, key)
 
 
 class Client:

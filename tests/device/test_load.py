@@ -9,7 +9,7 @@ import pytest
 
 from speccompose.device.answer_reader import Ask, Sample
 from speccompose.device.load import Load, percentile, run_load
-from speccompose.device.stream import endpoint_of
+from tests.device.endpoints import endpoint_of
 from tests.stub_server import Script, StubServer
 
 

@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from speccompose.device.answer_reader import Ask
-from speccompose.device.stream import Client, Endpoint, endpoint_of, request_body
+from speccompose.device.stream import Client, Endpoint, request_body
+from tests.device.endpoints import endpoint_of
 from tests.stub_server import LLAMA_CPP, VLLM, Script, StubServer
 
 FAST = {1: 4000.0, 8: 8000.0}
@@ -122,9 +123,3 @@ def test_a_request_after_a_failed_one_starts_anew():
     assert first.error
     assert second.error
     assert second.arrivals
-
-
-@pytest.mark.parametrize("url", ["https://127.0.0.1:1", "127.0.0.1:80", "http://host", ""])
-def test_other_addresses_are_refused(url):
-    with pytest.raises(ValueError, match="wanted http://host:port"):
-        endpoint_of(url, "m")

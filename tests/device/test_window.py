@@ -4,7 +4,6 @@ import pytest
 
 from speccompose.device.answers import Server
 from speccompose.device.runs import BASELINE, SPECULATIVE
-from speccompose.device.stream import endpoint_of
 from speccompose.device.window import (
     Pace,
     Served,
@@ -13,6 +12,7 @@ from speccompose.device.window import (
     measure,
     quick_pace,
 )
+from tests.device.endpoints import endpoint_of
 from tests.stub_server import LLAMA_CPP, VLLM, Script, StubServer
 
 PACE = Pace(
