@@ -5,11 +5,12 @@ Layer: device (standard library, Python 3.8). Read ``_Deploy.run`` first; it is 
     deploy(stack_dir, roots, ports=..., say=...)   -> DeployResult
     rollback(name, roots, ports=..., say=...)      -> DeployResult   (to the previous release)
 
-Compare, preflight, stage, switch, start, wait, prove, commit. The same digest that already serves
-is left alone: nothing is written, nothing restarts. From the switch on, any failure, signal or bug
-of ours brings back what stood before (``restore``); a power cut is finished by ``recover`` or by
-the next deploy. Statuses: 3 and 19 for a bad folder, 12 locked, 15 preflight, 8 failed and
-restored (or nothing left on a first install), 14 failed and not restored, 130 interrupted.
+Compare, preflight, smoke test, stage, switch, start, wait, prove, commit. The same digest that
+already serves is left alone: nothing is written, nothing restarts. From the switch on, any
+failure, signal or bug of ours brings back what stood before (``restore``); a power cut is finished
+by ``recover`` or by the next deploy. Statuses: 3 and 19 for a bad folder, 12 locked, 15 preflight,
+8 failed and restored (or nothing left on a first install), 14 failed and not restored, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from speccompose.device.ports import Ports, Progress, Say, silent, unbreakable
 from speccompose.device.preflight import check_stack, refuse
 from speccompose.device.prove import Proof, prove
 from speccompose.device.restore import release_plan, restore
+from speccompose.device.smoke import smoke_test
 from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
 
 
@@ -116,6 +118,7 @@ class _Deploy:
             if self._already_serves(record, running, secret):
                 return self._result(False, before.previous, str(running and running.id), None)
             self._preflight(running)
+            smoke_test(self._ports, self._plan, self._say)
             stage(self._folder, self._paths)
         except OSError as error:
             raise unwritable(f"cannot write below {self._paths.home}", error) from error

@@ -41,6 +41,7 @@ class FakeDocker:
     answers: bool = True
     log: str = ""
     calls: list[tuple[str, ...]] = field(default_factory=list)
+    smoke: Callable[[tuple[str, ...]], Completed] = lambda words: ok(words, "")
     after_up: Callable[[], None] = lambda: None
     _ids: itertools.count = field(default_factory=lambda: itertools.count(1))
 
@@ -62,6 +63,10 @@ class FakeDocker:
             found = self.images.get(words[3])
             body = [{"Id": "sha256:1", "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1] == "run":
+            return self.smoke(words)
+        if words[1:3] == ("rm", "--force"):
+            return ok(words, "")
         if words[1:3] == ("volume", "inspect"):
             return ok(words, "[]") if words[3] in self.volumes else failed(words, "no such volume")
         if words[1] == "ps" and "--all" in words:

@@ -267,3 +267,19 @@ def snapshot(board: Board) -> dict[str, int]:
 def text_files(board: Board) -> list:
     home = StackPaths(board.stack.name, board.roots).home
     return [path for path in home.rglob("*") if path.is_file()]
+
+
+def test_a_smoke_test_that_fails_leaves_the_old_stack_serving(board: Board):
+    good = board.write(changes={"smoke_test": ["true"]})
+    old = board.deploy(good)
+    before = board.status()
+    words = ["sh", "-c", "echo no kernel image is available >&2; exit 3"]
+
+    with pytest.raises(DeviceError) as caught:
+        board.deploy(board.write(extra=(), method="none", changes={"smoke_test": words}))
+
+    assert (caught.value.status, caught.value.code) == (8, "kernel_smoke_failed")
+    assert caught.value.details == ("exit status 3", "| no kernel image is available")
+    assert board.status() == before
+    assert board.status().digest == old.digest
+    assert "speccompose-smoke" not in docker("ps", "--all", "--format", "{{.Names}}")
