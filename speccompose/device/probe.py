@@ -37,6 +37,9 @@ COMMANDS = (
     ("docker", "info", "--format", "{{json .}}"),
     ("docker", "compose", "version", "--short"),
 )
+UNAME_FIELDS = {("uname", "-m"): 4, ("uname", "-r"): 2}
+"""Places in os.uname(): the kernel tells it without a program, as where PATH leads nowhere."""
+
 EEPROM_FACT = "eeprom part number"
 EEPROM_BUSES = (0, 1, 2, 7)
 
@@ -88,6 +91,8 @@ def _run_all(run: Run) -> Dict[str, str]:
         done = run(argv, COMMAND_TIMEOUT_S)
         if done.returncode == 0 and done.stdout:
             outputs[" ".join(argv)] = done.stdout
+        elif done.returncode == command.NOT_FOUND and argv in UNAME_FIELDS:
+            outputs[" ".join(argv)] = os.uname()[UNAME_FIELDS[argv]] + "\n"
     return outputs
 
 

@@ -71,6 +71,13 @@ def test_commands_that_are_missing_fail_or_hang_say_nothing():
     assert asked == [(argv, 10.0) for argv in COMMANDS]
 
 
+def test_without_any_program_the_kernel_itself_is_asked():
+    commands = probe("/", run=lambda argv, _: Completed(tuple(argv), NOT_FOUND, "", ""))["commands"]
+    commands.pop("eeprom part number", None)
+    kernel = os.uname()
+    assert commands == {"uname -m": kernel.machine + "\n", "uname -r": kernel.release + "\n"}
+
+
 def test_nothing_is_needed(tmp_path):
     assert probe(str(tmp_path), run=never) == {"facts": 1, "files": {}, "commands": {}}
 
