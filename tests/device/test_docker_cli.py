@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from speccompose.device.command import Completed
+from speccompose.device.command import TIMED_OUT, Completed
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DeviceError
 from tests.device.fakes import FakeDocker
@@ -98,4 +98,31 @@ def test_a_container_without_a_health_check_has_no_health():
 def test_asking_for_containers_of_a_dead_daemon_names_the_daemon():
     with pytest.raises(DeviceError) as caught:
         Docker(FakeDocker(answers=False)).container("p", "server")
+    assert caught.value.code == "docker_down"
+
+
+def test_a_docker_that_hangs_is_asked_once_and_told():
+    asked = []
+
+    def hangs(argv, timeout_s):
+        asked.append(timeout_s)
+        return Completed(tuple(argv), TIMED_OUT, "", "docker timed out")
+
+    for ask in (lambda d: d.container("p", "server"), lambda d: d.image("a:1"), Docker.info):
+        asked.clear()
+        with pytest.raises(DeviceError) as caught:
+            ask(Docker(hangs).within(10.0))
+        assert (caught.value.status, caught.value.code) == (15, "docker_down")
+        assert asked == [10.0]
+
+
+@pytest.mark.parametrize("garbage", ["hello", "[]", "[{}]", "[1]", '{"Id": "x"}', "[" * 100_000])
+def test_what_is_no_answer_is_not_taken_for_nothing_there(garbage):
+    docker = Docker(lambda argv, timeout_s: Completed(tuple(argv), 0, garbage, ""))
+    for ask in (lambda: docker.container("p", "server"), lambda: docker.image("a:1")):
+        with pytest.raises(DeviceError) as caught:
+            ask()
+        assert (caught.value.status, caught.value.code) == (15, "docker_fault")
+    with pytest.raises(DeviceError) as caught:
+        docker.info()
     assert caught.value.code == "docker_down"
