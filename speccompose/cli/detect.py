@@ -12,10 +12,11 @@ from speccompose.catalog.facts_file import write_facts
 from speccompose.cli import session
 from speccompose.cli.options import board_source
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.errors import ExitStatus, SpecComposeError
 from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.export import refusal_document
 from speccompose.report.device_text import detect_document, device_text
+from speccompose.world.output_file import write_output
 
 
 @click.command()
@@ -33,7 +34,7 @@ def detect(
         catalog = session.catalog(settings)
         board = board_source({"root": root, "facts": facts, "assume_l4t": assume_l4t}, settings)
         if save is not None and board.facts is not None:
-            save_facts(write_facts(board.facts), Path(save))
+            write_output(write_facts(board.facts), Path(save))
         device = pipeline.identify_board(board, catalog)
     except SpecComposeError as error:
         if as_json:
@@ -46,17 +47,3 @@ def detect(
     else:
         echo(device_text(device))
     return int(ExitStatus.DONE)
-
-
-def save_facts(text: str, file: Path) -> None:
-    """Write the facts file; complete or not at all.
-
-    Raises:
-        UsageError: the folder cannot be written.
-    """
-    part = file.with_name(file.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}", code="save_failed") from None

@@ -33,6 +33,7 @@ from speccompose.report.checkpoint_text import (
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.checkpoint import CheckpointFacts, PairVerdict
 from speccompose.vocab.model import ModelEntry, Pairing
+from speccompose.world.output_file import write_output
 
 
 @click.command()
@@ -151,7 +152,7 @@ def save_entry(
         )
     if file.exists() and not force:
         raise UsageError(f"{file} is there already", hint="--force replaces it", code="save_exists")
-    _write_whole(file, dump(plain_entry(entry)))
+    write_output(dump(plain_entry(entry)), file)
     return str(file)
 
 
@@ -171,15 +172,6 @@ def _known_entry(target: CheckpointFacts, catalog: Catalog) -> ModelEntry | None
         return found
     base = base_of(target)
     return next((each for each in catalog.models.values() if each.base_model == base), None)
-
-
-def _write_whole(file: Path, text: str) -> None:
-    part = file.with_name(file.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}", code="save_failed") from None
 
 
 def _text(document: InspectDocument, repair: Repair | None) -> str:
