@@ -6,7 +6,7 @@ a refusal that names the version a flag needs.
 
 from collections.abc import Iterable, Mapping
 
-from speccompose.engines.names import find_name, knows_name, require_name, require_value
+from speccompose.engines.names import find_name, knows_name, require_name, require_value, same_name
 from speccompose.errors import ImageError
 from speccompose.vocab.engine import EngineEntry, VersionedName
 
@@ -66,7 +66,7 @@ def find_flag(engine: EngineEntry, name: str, version: str | None = None) -> Ver
 
 def same_flag(engine: EngineEntry, name: str, other: str) -> bool:
     """Whether both are spellings of one flag."""
-    return any({name, other} <= set(row.spellings) for row in engine.flags)
+    return same_name(engine.flags, name, other)
 
 
 def is_known(engine: EngineEntry, version: str, name: str, value: str | None = None) -> bool:

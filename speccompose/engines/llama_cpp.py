@@ -7,18 +7,17 @@ when, and the newest name that the build knows is taken.
 import json
 from collections.abc import Mapping
 
+from speccompose.engines.drafting_flags import is_about_drafting
 from speccompose.engines.faults import active_faults, triggered
 from speccompose.engines.flags import FlagList, check_flags, is_known
 from speccompose.engines.health import health_command
 from speccompose.engines.protocol import EngineInputs
 from speccompose.engines.user_flags import (
     keep_fault_flags,
-    normalise_name,
     put_user_flags,
     refuse_owned,
 )
 from speccompose.errors import DataError
-from speccompose.vocab.engine import EngineEntry
 
 OWNED: Mapping[str, str] = {
     "-m": "use --model",
@@ -211,12 +210,7 @@ def _meant_flags(inputs: EngineInputs) -> tuple[tuple[str, str], ...]:
     refuse_owned(inputs.engine, set_flags, OWNED)
     if inputs.speculation.method is not None:
         return set_flags
-    return tuple(each for each in set_flags if not is_about_speculation(inputs.engine, each[0]))
-
-
-def is_about_speculation(engine: EngineEntry, flag: str) -> bool:
-    """Whether a flag means nothing without speculation."""
-    return normalise_name(engine, flag).startswith("--spec-")
+    return tuple(each for each in set_flags if not is_about_drafting(each[0]))
 
 
 def _has_gpu(inputs: EngineInputs) -> bool:

@@ -5,7 +5,7 @@ are rows of the engine's table, each with the versions that have it.
 """
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from speccompose.errors import ImageError
 from speccompose.vocab.engine import EngineEntry, VersionedName
@@ -13,18 +13,45 @@ from speccompose.vocab.versions import version_key, within
 
 Rows = Sequence[VersionedName]
 
+_INDEXES: dict[int, tuple[Rows, Mapping[str, Sequence[VersionedName]]]] = {}
+_MOST_INDEXES = 64
+
 _SHOWN = 12
 """How many values a refusal lists."""
 
 
 def find_name(rows: Rows, name: str, version: str | None = None) -> VersionedName | None:
     """The row of a name or alias: the one that has this version, else the oldest."""
-    found = [row for row in rows if name == row.name or name in row.aliases]
+    found = _index(rows).get(name, ())
     if version is not None:
         for row in found:
             if _lives(row, name, version):
                 return row
     return found[0] if found else None
+
+
+def _index(rows: Rows) -> Mapping[str, Sequence[VersionedName]]:
+    """Rows by name and alias. A plan asks some hundred times; a table has hundreds of rows.
+
+    Kept by identity, since hashing a table costs more than searching it; the table is kept with
+    its index, so that the identity stays its own.
+    """
+    known = _INDEXES.get(id(rows))
+    if known is not None and known[0] is rows:
+        return known[1]
+    index: dict[str, list[VersionedName]] = {}
+    for row in rows:
+        for name in dict.fromkeys((row.name, *row.aliases)):
+            index.setdefault(name, []).append(row)
+    if len(_INDEXES) >= _MOST_INDEXES:
+        _INDEXES.clear()
+    _INDEXES[id(rows)] = (rows, index)
+    return index
+
+
+def same_name(rows: Rows, name: str, other: str) -> bool:
+    """Whether both are spellings of one row."""
+    return any(other in row.spellings for row in _index(rows).get(name, ()))
 
 
 def knows_name(rows: Rows, version: str, name: str, value: str | None = None) -> bool:

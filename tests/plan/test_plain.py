@@ -1,23 +1,10 @@
-"""A request without speculation, and which flags are about it: held against the flag tables."""
+"""A request without speculation keeps everything that is not about drafting."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from speccompose.plan.plain import drafting_flags, is_about_drafting, without_speculation
+from speccompose.plan.plain import drafting_flags, without_speculation
 from speccompose.vocab.request import StackRequest
-
-DRAFTING = ("--spec-", "--draft", "--lookup-cache", "--speculative-")
-
-
-def test_every_spelling_of_the_tables_is_told_apart(catalog):
-    wrong = []
-    for engine in catalog.engines.values():
-        for flag in engine.flags:
-            about = any(name.startswith(DRAFTING) for name in flag.spellings)
-            spellings = [*flag.spellings, *(name.lstrip("-") for name in flag.spellings)]
-            wrong += [name for name in spellings if is_about_drafting(name) != about]
-    assert wrong == []
-
 
 PAIRS = [("spec-draft-p-min", "0.7"), ("--draft-p-min", "1"), ("ub", "256"), ("-md", "x")]
 FLAGS = st.lists(st.sampled_from(PAIRS))
