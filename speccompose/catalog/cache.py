@@ -15,10 +15,12 @@ import msgspec
 
 import speccompose
 from speccompose.catalog.sources import Sources
+from speccompose.catalog.text_file import read_regular
 from speccompose.vocab.catalog import Catalog
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _PREFIX: Final = "catalog-"
+_LARGEST: Final = 256 * 1024 * 1024
 _KEEP: Final = 8
 """Files kept: one per data root, overlay set and edit; older ones go."""
 
@@ -50,7 +52,7 @@ def _code_stamp() -> str:
 def read_cached(cache_dir: Path, key: str) -> Catalog | None:
     """Return the catalog stored under a fingerprint, or None."""
     try:
-        stored = _path(cache_dir, key).read_bytes()
+        stored = read_regular(_path(cache_dir, key), _LARGEST)
         checksum, _, payload = stored.partition(b"\n")
         if hashlib.sha256(payload).hexdigest().encode() != checksum:
             return None

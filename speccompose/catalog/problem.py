@@ -13,6 +13,9 @@ from speccompose.vocab.base import Frozen
 
 KeyPath = tuple[str | int, ...]
 
+MOST_SHOWN = 20
+"""Mistakes that are told: nobody mends more at once, and a wrong kind of file has thousands."""
+
 _LINE_WIDTH = 72
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
@@ -80,16 +83,27 @@ class Problem(Frozen, frozen=True, kw_only=True):
 
 
 class InvalidDataError(DataError):
-    """Data with mistakes; all of them are in ``problems`` and, as lines, in ``details``."""
+    """Data with mistakes; all are in ``problems``, the first ones as lines in ``details``."""
 
     def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
         count = len(problems)
+        shown = [line for problem in problems[:MOST_SHOWN] for line in problem.lines()]
         super().__init__(
             f"{subject}: {count} mistake{'' if count == 1 else 's'}",
-            [line for problem in problems for line in problem.lines()],
+            shown + ([_more(count)] if count > MOST_SHOWN else []),
             code="data_invalid",
         )
         self.problems = tuple(problems)
+
+
+def capped(lines: Sequence[str]) -> list[str]:
+    """The first lines, one per mistake, and how many more there are."""
+    more = [_more(len(lines))] if len(lines) > MOST_SHOWN else []
+    return [*lines[:MOST_SHOWN], *more]
+
+
+def _more(count: int) -> str:
+    return f"and {count - MOST_SHOWN} more"
 
 
 def place(

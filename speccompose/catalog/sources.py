@@ -5,13 +5,12 @@ not belong into a folder is a problem here: a file that nobody reads hides a typ
 """
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from speccompose.catalog.layout import FOLDERS, IMAGE_FILE, TABLE_FILES, UNUSED_FOLDERS
-from speccompose.catalog.plain_data import MAX_BYTES
 from speccompose.catalog.problem import Problem, did_you_mean
+from speccompose.catalog.text_file import read_start
 from speccompose.vocab.base import Frozen
 
 _SUFFIX = ".yaml"
@@ -152,11 +151,7 @@ def _entries(
 def _read(path: Path, name: str, problems: list[Problem]) -> bytes | None:
     """Read a file, one byte beyond the bound at most: the parser refuses what is larger."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            problems.append(Problem(file=name, expected="expected a regular file"))
-            return None
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+        return read_start(path)
     except OSError as error:
         reason = f"expected a readable file: {error.strerror}"
         problems.append(Problem(file=name, expected=reason))

@@ -6,6 +6,7 @@ Layer: cli. Reads the environment (through settings), nothing else.
 import os
 from pathlib import Path
 
+from speccompose.catalog import text_file
 from speccompose.catalog.facts_file import read_facts
 from speccompose.catalog.load import load_catalog
 from speccompose.errors import DataError
@@ -48,11 +49,13 @@ def read_text(file: str) -> str:
     """A text file that the user named.
 
     Raises:
-        DataError: it cannot be read as UTF-8 text.
+        DataError: it is no regular file of UTF-8 text, or too large for one.
     """
     try:
-        return Path(file).read_text(encoding="utf-8")
+        return text_file.read_text(Path(file))
     except OSError as error:
-        raise DataError(f"cannot read {file}: {error.strerror}", code="facts_unreadable") from None
-    except UnicodeDecodeError:
-        raise DataError(f"cannot read {file}: not UTF-8 text", code="facts_unreadable") from None
+        raise DataError(
+            f"cannot read {file}: {error.strerror}",
+            hint="name a facts file; `speccompose detect --save FILE` writes one",
+            code="facts_unreadable",
+        ) from None

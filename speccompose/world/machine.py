@@ -3,8 +3,11 @@
 Layer: world. The reading itself is device/probe.py, the same code that runs on boards.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from speccompose.catalog.problem import capped
+from speccompose.catalog.text_file import read_text
 from speccompose.device import probe
 from speccompose.errors import DataError
 from speccompose.vocab.facts import RawFacts
@@ -31,12 +34,9 @@ def read_root(root: Path) -> RawFacts:
     Raises:
         DataError: the folder is missing or unreadable, or its commands file is malformed.
     """
-    file = root / COMMANDS_FILE
     try:
-        text = file.read_text(encoding="utf-8") if file.is_file() else None
-        commands = {} if text is None else _commands(text, file)
-        found = probe.probe(str(root), commands=commands)
-    except (probe.ProbeError, OSError, UnicodeDecodeError) as error:
+        found = probe.probe(str(root), commands=_commands(root / COMMANDS_FILE))
+    except (probe.ProbeError, OSError) as error:
         raise DataError(
             f"cannot read the root folder {root}: {error}",
             hint="name the folder that holds etc/ and proc/ of the board",
@@ -52,21 +52,38 @@ def _texts(found: probe.Facts, key: str) -> dict[str, str]:
     return dict(part) if isinstance(part, dict) else {}
 
 
-def _commands(text: str, file: Path) -> dict[str, str]:
-    """The commands file: a mapping from command to its standard output."""
+def _commands(file: Path) -> dict[str, str]:
+    """The commands file: a mapping from command to its standard output; it may be absent.
+
+    Raises:
+        DataError: naming the file, which is none, cannot be read, or says something else.
+    """
+    try:
+        text = read_text(file)
+    except (FileNotFoundError, NotADirectoryError):
+        if file.is_symlink():
+            raise _bad_commands(f"cannot read {file}: it is a link to nothing") from None
+        return {}
+    except OSError as error:
+        raise _bad_commands(f"cannot read {file}: {error.strerror}") from None
     # Here and not above: the YAML library costs 50 ms, and only a root folder with outputs pays.
     from speccompose.catalog.yaml_file import parse_plain
 
-    parsed: object = parse_plain(text)
+    parsed: object = parse_plain(text, str(file))
     if parsed is None:
         return {}
     if not isinstance(parsed, dict):
-        raise DataError(f"{file} must map commands to their output", code="bad_commands_file")
-    wrong = [str(key) for key, value in parsed.items() if not isinstance(value, str)]
+        raise _bad_commands(f"{file} must map commands to their output")
+    wrong = [f"not text: {key}" for key, value in parsed.items() if not isinstance(value, str)]
     if wrong:
-        raise DataError(
-            f"{file} must map commands to text",
-            [f"not text: {key}" for key in wrong],
-            code="bad_commands_file",
-        )
+        raise _bad_commands(f"{file} must map commands to text", wrong)
     return {str(key): value for key, value in parsed.items()}
+
+
+def _bad_commands(brief: str, details: Sequence[str] = ()) -> DataError:
+    return DataError(
+        brief,
+        capped(details),
+        hint='it holds one line per command, like `uname -m: "aarch64\\n"`; it may be absent',
+        code="bad_commands_file",
+    )

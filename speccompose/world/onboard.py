@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from speccompose.catalog.text_file import read_text
 from speccompose.device.command import run
 from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub
@@ -21,6 +22,7 @@ from speccompose.vocab.finding import Finding, Severity
 from speccompose.world.bundled import provide_bundled
 
 BUILD_TIMEOUT_S = 1800
+TOKEN_BYTES = 4096
 
 
 @contextmanager
@@ -88,10 +90,10 @@ def _token(file: str | None) -> str | None:
     if file is None:
         return None
     try:
-        return Path(file).read_text(encoding="utf-8").strip() or None
-    except (OSError, UnicodeDecodeError):
+        return read_text(Path(file), TOKEN_BYTES).strip() or None
+    except OSError as error:
         raise UsageError(
-            f"cannot read the hub token file {file}",
+            f"cannot read the hub token file {file}: {error.strerror}",
             hint="SPECCOMPOSE_HUB_TOKEN_FILE names a file with the token",
             code="token_unreadable",
         ) from None

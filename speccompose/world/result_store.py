@@ -10,17 +10,19 @@ from pathlib import Path
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular, read_start
 from speccompose.errors import DataError
 from speccompose.vocab.measured import MeasuredKey, MeasuredResult
 
 NAME = "results.jsonl"
 ASIDE = "results.jsonl.unreadable"
+_LARGEST = 256 * 1024 * 1024
 
 
 def read_results(state_root: Path) -> tuple[MeasuredResult, ...]:
     """The last result of every key; none where there is no file that can be read."""
     try:
-        data = (state_root / NAME).read_bytes()
+        data = read_regular(state_root / NAME, _LARGEST)
     except OSError:
         return ()
     decoder = msgspec.json.Decoder(MeasuredResult)
@@ -65,8 +67,8 @@ def _set_aside(file: Path) -> None:
     """What is no readable file makes room; it is kept for whoever wants to look."""
     if file.is_symlink() or file.exists():
         try:
-            with file.open("rb"):
-                return
+            read_start(file, 0)
+            return
         except OSError:
             file.rename(file.with_name(ASIDE))
 

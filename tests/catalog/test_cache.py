@@ -95,3 +95,15 @@ def test_a_fingerprint_hangs_on_names_and_contents_alike(small_root, edit):
     second = fingerprint(read_sources(small_root, ()))
     (small_root / "compose/compose.yaml.j2").rename(small_root / "compose/other.j2")
     assert len({first, second, fingerprint(read_sources(small_root, ()))}) == 3
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_an_endless_device_is_no_cache(warm, small_root, make):
+    folder, key = warm
+    file = only_file(folder)
+    file.unlink()
+    make(file)
+    assert read_cached(folder, key) is None
+    assert load_catalog(small_root, cache_dir=folder) == load_catalog(small_root)
+    assert file.is_file()
+    assert not file.is_symlink()

@@ -83,3 +83,12 @@ def test_a_mistake_finds_its_place_by_key_or_value():
 def test_suggestions_are_near_or_absent():
     assert did_you_mean("total_mb", ["total_mib", "name"]) == "did you mean total_mib?"
     assert did_you_mean("colour", ["total_mib", "name"]) is None
+
+
+def test_of_thousands_of_mistakes_some_are_told_and_all_are_counted():
+    problems = [Problem(file=f"{number}.yaml", expected="expected x") for number in range(100_000)]
+    error = InvalidDataError("facts", problems)
+    assert error.brief == "facts: 100000 mistakes"
+    assert len(error.details) == 41
+    assert error.details[-1] == "and 99980 more"
+    assert len(error.problems) == 100_000

@@ -1,5 +1,6 @@
 """What every verb starts with: settings from the environment, catalog, facts."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,12 @@ def test_facts_from_a_file_a_folder_or_this_machine(cli):
 
 
 def test_unreadable_files(cli):
-    for name in ("absent", str(cli.here)):
+    os.mkfifo("pipe")
+    for name in ("absent", str(cli.here), "pipe", "/dev/zero"):
         with pytest.raises(DataError) as caught:
             session.read_text(name)
         assert caught.value.code == "facts_unreadable"
+        assert caught.value.hint
     Path("latin").write_bytes(b"\xe4")
     with pytest.raises(DataError, match="not UTF-8"):
         session.read_text("latin")

@@ -1,5 +1,6 @@
 """A root folder is read without running anything; its commands come from its own file."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,52 @@ def test_a_malformed_commands_file_is_refused(tmp_path, text):
     with pytest.raises(DataError) as refused:
         read_root(root(tmp_path, text))
     assert refused.value.status == 3
+
+
+def as_folder(file):
+    file.mkdir()
+
+
+def as_pipe(file):
+    os.mkfifo(file)
+
+
+def as_endless(file):
+    file.symlink_to("/dev/zero")
+
+
+def as_dangling(file):
+    file.symlink_to("nowhere")
+
+
+def as_latin(file):
+    file.write_bytes(b"uname -m: \xe4\n")
+
+
+def as_bad_yaml(file):
+    file.write_text("a: [1\n")
+
+
+@pytest.mark.parametrize(
+    "make", [as_folder, as_pipe, as_endless, as_dangling, as_latin, as_bad_yaml]
+)
+def test_a_commands_file_that_cannot_be_read_is_blamed_by_name(tmp_path, make):
+    file = tmp_path / "speccompose-commands.yaml"
+    make(file)
+    with pytest.raises(DataError, match=r"speccompose-commands\.yaml") as refused:
+        read_root(tmp_path)
+    assert refused.value.status == 3
+    assert refused.value.code in ("bad_commands_file", "data_invalid")
+
+
+def test_of_many_wrong_commands_some_are_told(tmp_path):
+    (tmp_path / "speccompose-commands.yaml").write_text(
+        "".join(f"c{number}: {number}\n" for number in range(500))
+    )
+    with pytest.raises(DataError) as refused:
+        read_root(tmp_path)
+    assert refused.value.details[-1] == "and 480 more"
+    assert len(refused.value.details) == 21
 
 
 def test_a_missing_root_is_refused(tmp_path):

@@ -1,5 +1,8 @@
 """Errors, findings, folders and sources between the control side and the on-board layer."""
 
+import os
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -71,7 +74,8 @@ def test_the_hub_and_its_token(tmp_path, catalog):
 
 
 def test_an_unreadable_token_is_refused(tmp_path, catalog):
-    for file in (tmp_path / "absent", tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (tmp_path / "absent", tmp_path, tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(UsageError) as caught:
             sources(settings(tmp_path, hub_token_file=str(file)), catalog)
         assert caught.value.code == "token_unreadable"

@@ -1,5 +1,6 @@
 """The result store: last line per key, whatever else the file holds, and no failure of planning."""
 
+import os
 import time
 
 import msgspec
@@ -79,6 +80,14 @@ def test_what_is_no_file_is_set_aside_when_writing_and_never_fatal_when_reading(
 
 def test_a_link_that_leads_nowhere_or_to_itself(tmp_path):
     (tmp_path / NAME).symlink_to(NAME)
+    assert read_results(tmp_path) == ()
+    add_result(tmp_path, result())
+    assert read_results(tmp_path) == (result(),)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_an_endless_device_is_set_aside(tmp_path, make):
+    make(tmp_path / NAME)
     assert read_results(tmp_path) == ()
     add_result(tmp_path, result())
     assert read_results(tmp_path) == (result(),)
