@@ -94,14 +94,15 @@ def _preflight(options: argparse.Namespace) -> Report:
 
 
 def _pull(options: argparse.Namespace) -> Report:
-    from speccompose.device import hub, pull
+    from pathlib import Path
+
+    from speccompose.device import hub, pull, small_file
 
     token = None
     if options.token_file:
         try:
-            with open(options.token_file, encoding="utf-8") as source:
-                token = source.read().strip()
-        except OSError as error:
+            token = small_file.read_small_text(Path(options.token_file), 65536).strip()
+        except (OSError, UnicodeDecodeError) as error:
             raise DeviceError(USAGE, "cannot read the token file", [str(error)])
     sources = pull.Sources(hub.Hub(options.hub, token))
     done = pull.pull_stack(

@@ -65,7 +65,7 @@ def parse_acceptance(text: str, origin: str) -> Acceptance:
             speculation_expected=body.get("speculation_expected") is True,
             synthetic=body.get("synthetic") is True,
         )
-    except ValueError as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise DeviceError(
             DATA,
             f"{origin} holds no acceptance rules",

@@ -92,7 +92,7 @@ class AnswerReader:
             if payload == b"[DONE]":
                 self._complete = True
             else:
-                self._take(json.loads(payload), now)
+                self._take(_event(payload), now)
 
     def end(self) -> None:
         """The stream has ended; half a stream is an error."""
@@ -182,3 +182,11 @@ def _visible(choice: Dict[str, object]) -> str:
         return text if isinstance(text, str) else ""
     parts = (delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
     return "".join(part for part in parts if isinstance(part, str))
+
+
+def _event(payload: bytes) -> object:
+    try:
+        event: object = json.loads(payload)
+    except RecursionError:
+        raise ValueError(f"an event is nested too deeply: {payload[:40]!r}") from None
+    return event

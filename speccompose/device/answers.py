@@ -141,6 +141,6 @@ def _completion(body: Dict[str, object], elapsed_s: float) -> Optional[Completio
 def _fields(text: str) -> Dict[str, object]:
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

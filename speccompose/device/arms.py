@@ -33,6 +33,7 @@ from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.runs import BASELINE
+from speccompose.device.small_file import read_small_text
 from speccompose.device.stack_folder import StackFolder, read_stack
 from speccompose.device.stream import Endpoint
 from speccompose.device.window import Served, full_pace, quick_pace
@@ -174,12 +175,12 @@ def _current(paths: StackPaths) -> StackFolder:
 def _acceptance(folder: StackFolder) -> Acceptance:
     path = folder.path / "acceptance.json"
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
+        text = read_small_text(path)
+    except (OSError, UnicodeDecodeError) as error:
         raise DeviceError(
             DATA,
             f"{folder.plan.name} carries no acceptance rules",
-            [f"{path}: {error.strerror}"],
+            [f"{path}: {error}"],
             hint="render the stack again",
             code="incomplete_stack",
         ) from None

@@ -79,7 +79,7 @@ class Hub:
         text = self._retried(lambda: self._read_text(where + "?blobs=true"), repo)
         try:
             listing = parse_listing(text)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise DeviceError(
                 UNREACHABLE,
                 f"{self.base} does not answer like a model hub",

@@ -73,11 +73,11 @@ def _open(path: Path) -> int:
 
 
 def _held(subject: str, descriptor: int) -> DeviceError:
-    text = os.pread(descriptor, 4096, 0).decode("utf-8", "replace")
     try:
+        text = os.pread(descriptor, 4096, 0).decode("utf-8", "replace")
         holder = json.loads(text)
         who = "{verb} by {user}, process {pid}, since {since}".format(**holder)
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         who = "another process, which has not said who it is"
     return DeviceError(
         LOCKED,

@@ -109,7 +109,7 @@ def parse_plan(text: str, origin: str) -> Plan:
         if not is_stack_name(plan.name):
             raise _BadKeyError(f"name: {plan.name!r} cannot name a stack")
         digest_hex(plan.digest)
-    except ValueError as error:
+    except (ValueError, OverflowError, RecursionError) as error:
         raise DeviceError(
             DATA,
             f"{origin} is no plan that this board can use",

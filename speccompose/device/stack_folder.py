@@ -12,12 +12,13 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Tuple, Union
 
 from speccompose.device.errors import DATA, MISMATCH, PREFLIGHT, DeviceError
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan, parse_plan
 from speccompose.device.safe_name import name_fault
+from speccompose.device.small_file import read_small_text
 
 NEEDED = ("compose.yaml", "plan.json")
 _SUMS = "SHA256SUMS"
@@ -60,8 +61,27 @@ def read_stack(path: Path) -> StackFolder:
             hint="render it again, with --set or a data overlay for what you want changed",
             code="stack_changed",
         )
-    text = (path / "plan.json").read_text(encoding="utf-8")
-    return StackFolder(path, tuple(sorted(sums)), parse_plan(text, f"{path}/plan.json"))
+    return StackFolder(path, tuple(sorted(sums)), read_plan(path))
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan of a folder as it stands there, whatever its sums say.
+
+    Raises:
+        DeviceError: status 3 when it is no plan that can be used.
+    """
+    file = path / "plan.json"
+    try:
+        text = read_small_text(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DeviceError(
+            DATA,
+            f"{file} cannot be read",
+            [_reason(error)],
+            hint="render the stack again with the same speccompose version",
+            code="bad_plan",
+        ) from None
+    return parse_plan(text, str(file))
 
 
 def stage(folder: StackFolder, paths: StackPaths) -> Path:
@@ -133,15 +153,18 @@ def _is_intact(release: Path) -> bool:
     return True
 
 
+def _reason(error: Union[OSError, UnicodeDecodeError]) -> str:
+    return str((error.strerror if isinstance(error, OSError) else None) or error)
+
+
 def _read_sums(path: Path) -> Dict[str, str]:
     try:
-        text = (path / _SUMS).read_text(encoding="utf-8")
+        text = read_small_text(path / _SUMS)
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
         raise DeviceError(
             DATA,
             f"{path} is no rendered stack",
-            [f"{_SUMS}: {reason}"],
+            [f"{_SUMS}: {_reason(error)}"],
             hint="name a folder that `speccompose render` wrote",
             code="no_stack",
         ) from None

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Dict, NamedTuple, Optional, Tuple, Union
 
-from speccompose.device.paths import StackPaths
+from speccompose.device.paths import StackPaths, digest_hex
+from speccompose.device.small_file import read_small_text
 
 IDLE = "idle"
 SWITCHING = "switching"
@@ -50,19 +51,19 @@ class Record(NamedTuple):
 
 
 def load(paths: StackPaths) -> Record:
-    """Read state.json, or rebuild it from the links when it is missing or unreadable.
+    """Read state.json, or rebuild it from the links when it is missing or no readable file.
 
     A rebuilt record says so in ``notice``; nothing is written.
     """
     try:
-        text = paths.state_file.read_text(encoding="utf-8")
+        text = read_small_text(paths.state_file)
     except FileNotFoundError:
         return _from_links(paths, None)
     except (OSError, UnicodeDecodeError) as error:
         return _from_links(paths, f"state.json could not be read ({error})")
     try:
         return _parse(text)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         return _from_links(paths, f"state.json was damaged ({error})")
 
 
@@ -171,15 +172,27 @@ def _parse(text: str) -> Record:
     if body["version"] != 1 or body["phase"] not in PHASES:
         raise ValueError(f"version {body['version']}, phase {body['phase']}")
     before = body["before"]
+    if before is not None:
+        current, previous = _digest(before["current"]), _digest(before["previous"])
+        before = Before(current, previous, bool(before["running"]))
+    container = body["container"]
     return Record(
         phase=body["phase"],
-        digest=body["digest"],
-        before=None
-        if before is None
-        else Before(before["current"], before["previous"], bool(before["running"])),
-        container=body["container"],
+        digest=_digest(body["digest"]),
+        before=before,
+        container=None if container is None else str(container),
         since=str(body["since"]),
     )
+
+
+def _digest(value: JsonValue) -> Optional[str]:
+    """A digest becomes a folder's name, so it is one or the file is damaged."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"no digest: {value!r}")
+    digest_hex(value)
+    return value
 
 
 def _from_links(paths: StackPaths, fault: Optional[str]) -> Record:

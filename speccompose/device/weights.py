@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional
 
 from speccompose.device.plan_file import Download
+from speccompose.device.small_file import read_small_text
 from speccompose.device.stack_folder import file_sha256
 from speccompose.device.state import write_atomic
 
@@ -46,14 +47,14 @@ class Marker(NamedTuple):
 def read_marker(folder: Path) -> Optional[Marker]:
     """The marker of a weights folder; None when there is none that can be read."""
     try:
-        body = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        body = json.loads(read_small_text(folder / MARKER))
         files = {
             str(name): StoredFile(int(item["size"]), item["sha256"])
             for name, item in body["files"].items()
         }
         repo, revision, requested = (str(body[key]) for key in ("repo", "revision", "requested"))
         return Marker(repo, revision, bool(body["whole"]), files, requested)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -61,3 +61,15 @@ def test_a_tree_that_cannot_be_written_is_a_preflight_finding(tmp_path):
     with pytest.raises(DeviceError) as caught, hold(StackPaths("a", Roots(tmp_path / "file")), "x"):
         pass
     assert (caught.value.status, caught.value.code) == (15, "state_unwritable")
+
+
+def test_a_pipe_in_the_place_of_the_lock_file_holds_as_well(tmp_path):
+    os.mkfifo(tmp_path / "lock")
+    lock = tmp_path / "lock"
+    with (
+        hold_file(lock, "it", "deploy"),
+        pytest.raises(DeviceError) as caught,
+        hold_file(lock, "it", "stop"),
+    ):
+        pass
+    assert caught.value.status == 12

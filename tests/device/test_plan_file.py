@@ -99,3 +99,10 @@ def test_kernels_have_a_cache_and_a_test_where_the_plan_says_so(body):
     plan = parse_plan(json.dumps(body), "plan.json")
     assert (plan.cache_mib, plan.cache_volumes) == (2048, ("speccompose-cache-x",))
     assert plan.smoke_test == ("python3", "-c", "pass")
+
+
+@pytest.mark.parametrize("key", ["memory.gpu_memory_utilization", "acceptance.gpu_floor_tokens_s"])
+def test_a_number_beyond_all_numbers_is_a_bad_plan(body, key):
+    with pytest.raises(DeviceError) as caught:
+        parse_plan(change(body, key, 10**400), "plan.json")
+    assert (caught.value.status, caught.value.code) == (3, "bad_plan")

@@ -1,5 +1,8 @@
 """A folder is a stack when all of it is there, unchanged."""
 
+import hashlib
+import os
+
 import pytest
 
 from speccompose.device.errors import DeviceError
@@ -47,6 +50,28 @@ def test_sums_cannot_name_files_elsewhere(board, line):
     with pytest.raises(DeviceError) as caught:
         read_stack(folder)
     assert caught.value.status == 3
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "plan.json", "compose.yaml"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(board, name):
+    folder = board.write()
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert caught.value.status == 3
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, b'{"name": ' + b"9" * 5000])
+def test_a_plan_that_cannot_be_read_is_3_also_where_its_sum_is_right(board, content):
+    folder = board.write()
+    old = hashlib.sha256((folder / "plan.json").read_bytes()).hexdigest()
+    (folder / "plan.json").write_bytes(content)
+    sums = (folder / "SHA256SUMS").read_text()
+    (folder / "SHA256SUMS").write_text(sums.replace(old, hashlib.sha256(content).hexdigest()))
+    with pytest.raises(DeviceError) as caught:
+        read_stack(folder)
+    assert (caught.value.status, caught.value.code) == (3, "bad_plan")
 
 
 def test_a_file_that_is_not_listed_does_not_count_as_needed(board):

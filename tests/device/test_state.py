@@ -1,6 +1,7 @@
 """Links and state.json: switched in one step, rebuilt when damaged."""
 
 import json
+import os
 
 import pytest
 
@@ -35,7 +36,12 @@ def test_without_a_file_the_links_decide(paths):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '{"version": 2}', '{"version": 1, "phase": "dancing"}', "\0\0\0"],
+    [
+        *("", "{", "[]", "null", '{"version": 2}', '{"version": 1, "phase": "dancing"}', "\0\0\0"),
+        "[" * 100_000,
+        '{"version": 1, "phase": "idle", "digest": "../..", "before": null, "container": null, '
+        '"since": ""}',
+    ],
 )
 def test_a_damaged_file_is_set_aside_and_rebuilt(paths, text):
     state.point(paths.current, OLD)
@@ -50,6 +56,18 @@ def test_a_damaged_file_is_set_aside_and_rebuilt(paths, text):
     assert [path.read_text() for path in kept] == [text]
     assert kept[0].name in told.notice
     assert json.loads(paths.state_file.read_text())["phase"] == "committed"
+    assert state.load(paths).notice is None
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_set_aside_too(paths, make):
+    state.point(paths.current, OLD)
+    make(paths.state_file)
+    found = state.load(paths)
+    assert found.digest == OLD
+    assert "state.json could not be read" in found.notice
+    state.set_damaged_aside(paths, found)
+    assert paths.state_file.is_file()
     assert state.load(paths).notice is None
 
 
