@@ -3,6 +3,7 @@
 Layer: cli.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,13 @@ from speccompose.world.result_store import read_results
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 METHODS = ("auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "ngram")
+
+_OPTION_OF = {"context_tokens": "--context", "set_flags": "--set"}
+_WORDS = {"`int`": "a whole number", "`float`": "a number", "`str`": "text", "`null`": "nothing"}
+_SECRET_WORDS = frozenset(
+    ("key", "token", "password", "passwd", "passphrase", "secret", "credential", "credentials")
+)
+_SECRET_ENDS = ("apikey", "hft", "accesskey")
 
 _BOARD = (
     click.option("--device", metavar="ID", help="plan for this module (see catalog list)"),
@@ -119,9 +127,42 @@ def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest
     try:
         return msgspec.convert(fields, StackRequest)
     except msgspec.ValidationError as error:
+        raise _bad_option(str(error), fields) from None
+
+
+def _bad_option(told: str, fields: Mapping[str, Any]) -> UsageError:
+    """Say in the user's words what the request's type says in its own: option, value, bound.
+
+    ``told`` reads like "Expected `int` >= 1 - at `$.port`".
+    """
+    wanted, _, place = told.partition(" - at `$.")
+    field = place.split("`")[0].split("[")[0]
+    option = _OPTION_OF.get(field, f"--{field.replace('_', '-')}")
+    for word, meant in _WORDS.items():
+        wanted = wanted.replace(word, meant)
+    return UsageError(
+        f"{option} {fields.get(field)} is out of range",
+        [f"{wanted[:1].lower()}{wanted[1:]}"],
+        hint="speccompose plan --help tells what each option takes",
+        code="bad_option",
+    )
+
+
+def _refuse_secret(flag: str) -> None:
+    """No key or token in an argument list: plans, reports and `ps` would show it.
+
+    Raises:
+        UsageError: naming the flag and never the value.
+    """
+    words = re.split(r"[-_.]", flag.lower().lstrip("-"))
+    if words[-1] in _SECRET_WORDS or "".join(words).endswith(_SECRET_ENDS):
         raise UsageError(
-            f"bad option: {error}", hint="speccompose plan --help", code="bad_option"
-        ) from None
+            f"--set {flag} is refused: secrets do not belong on a command line",
+            hint="the server's key: --api-key-file FILE; the hub's token: "
+            "SPECCOMPOSE_HUB_TOKEN_FILE, for pull alone",
+            code="secret_in_option",
+            source="rules section 5",
+        )
 
 
 def absolute_key(given: str | None) -> str | None:
@@ -151,13 +192,15 @@ def parse_set(item: str) -> tuple[str, str]:
     """`FLAG=VALUE` or `FLAG` (a switch) as a pair; leading dashes are optional.
 
     Raises:
-        UsageError: no flag name.
+        UsageError: no flag name, or a flag that holds a secret. Values are never told.
     """
     flag, _, value = item.partition("=")
     flag = "--" + flag.strip().lstrip("-")
-    if flag == "--" or any(char.isspace() for char in flag):
+    name = flag.split()[0]  # what follows a space was meant as a value, and may be a secret
+    _refuse_secret(name)
+    if name == "--" or name != flag:
         raise UsageError(
-            f"--set {item}: wanted FLAG=VALUE",
+            f"--set {name}: wanted FLAG=VALUE" if name != "--" else "--set wants FLAG=VALUE",
             hint="for example --set swap-space=8; quote a value with spaces",
             code="bad_set",
         )

@@ -100,14 +100,72 @@ def test_the_methods_are_those_of_the_vocabulary():
     assert set(METHODS) == set(MethodRequest.__args__)
 
 
+HUGE = "9" * 30
+
+
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("--depth", "0"), ("--context", "1"), ("--concurrency", "0"), ("--port", "0")],
+    ("option", "value", "wanted"),
+    [
+        ("--depth", "0", "expected a whole number >= 1"),
+        ("--depth", "65", "expected a whole number <= 64"),
+        ("--depth", HUGE, "expected a whole number <= 64"),
+        ("--context", "1", "expected a whole number >= 256"),
+        ("--context", HUGE, "expected a whole number <= 100000000"),
+        ("--concurrency", "0", "expected a whole number >= 1"),
+        ("--concurrency", HUGE, "expected a whole number <= 1000000"),
+        ("--port", "0", "expected a whole number >= 1"),
+        ("--port", "70000", "expected a whole number <= 65535"),
+        ("--gpu-memory-utilization", "nan", "expected a number > 0.0"),
+        ("--gpu-memory-utilization", "2", "expected a number <= 1.0"),
+    ],
 )
-def test_a_value_out_of_range_is_refused(option, value):
-    with pytest.raises(UsageError, match="bad option") as caught:
+def test_a_value_out_of_range_is_refused_in_the_users_words(option, value, wanted):
+    given = "2.0" if value == "2" else value
+    with pytest.raises(UsageError) as caught:
         stack_request(parse("--model", "m", option, value), SETTINGS)
+    assert caught.value.brief == f"{option} {given} is out of range"
+    assert caught.value.details == (wanted,)
+    assert caught.value.code == "bad_option"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "api-key=SECRET",
+        "--api-key=SECRET",
+        "api_key=SECRET",
+        "api-key SECRET",
+        "--API-KEY\tSECRET",
+        "hf-token=SECRET",
+        "hf-token SECRET",
+        "hft=SECRET",
+        "ssl-key-password=SECRET",
+        "kv-transfer-config.secret=SECRET",
+    ],
+)
+def test_a_secret_is_refused_and_never_told(cli, given):
+    with pytest.raises(UsageError) as caught:
+        parse_set(given)
+    assert caught.value.code == "secret_in_option"
+    argv = ("plan", "--device", "agx-thor-t5000", "--model", "qwen3-8b", "--set", given, "--json")
+    answer = cli(*argv)
+    assert answer.status == 2
+    assert "SECRET" not in answer.out + answer.err
+
+
+def test_what_was_meant_as_a_value_is_not_told():
+    with pytest.raises(UsageError) as caught:
+        parse_set("two words=1")
+    assert "words" not in caught.value.brief
+    assert "--two" in caught.value.brief
+
+
+def test_no_flag_that_an_engine_takes_looks_like_a_secret(catalog):
+    """But for those that are one, or name a file that holds one."""
+    names = {row.name for engine in catalog.engines.values() for row in engine.flags}
+    for name in names - {"--api-key", "--hf-token", "-hft"}:
+        assert parse_set(f"{name}=1")
 
 
 @pytest.mark.parametrize(

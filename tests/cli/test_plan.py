@@ -61,7 +61,7 @@ REFUSALS = {
     "empty flag": ((*THOR, *QWEN, "--set", "=1"), 2, "FLAG=VALUE"),
     "bad name": ((*THOR, *QWEN, "--name", "Ünï"), 2, "cannot name a stack"),
     "bad depth": ((*THOR, *QWEN, "--depth", "0"), 2, "depth"),
-    "bad share": ((*THOR, *QWEN, "--gpu-memory-utilization", "1.5"), 2, "gpu_memory"),
+    "bad share": ((*THOR, *QWEN, "--gpu-memory-utilization", "1.5"), 2, "--gpu-memory-utilization 1.5 is out of range"),
     "bad port": ((*THOR, *QWEN, "--port", "70000"), 2, "port"),
     "depth without method": ((*THOR, *QWEN, "--method", "none", "--depth", "3"), 2, "--depth"),
     "draft without method": ((*THOR, *QWEN, "--method", "ngram", "--draft", "a/b"), 2, "--draft"),
