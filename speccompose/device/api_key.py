@@ -10,6 +10,8 @@ A new key keeps the old one beside it until it has proved itself: ``install``, t
 
 from __future__ import annotations
 
+import codecs
+import errno
 import json
 import os
 from contextlib import suppress
@@ -20,11 +22,16 @@ from speccompose.device.answers import VLLM
 from speccompose.device.errors import DATA, PREFLIGHT, USAGE, DeviceError
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan
+from speccompose.device.small_file import read_small
 from speccompose.device.state import write_atomic
 
 _FLAGS = {VLLM: "--config"}
 _OTHER_FLAG = "--api-key-file"
 _KEPT = ".before"
+_YAML_KEY = "api-key:"
+
+MOST_CHARACTERS = 4096
+_MOST_BYTES = 65536
 
 
 class Secret(NamedTuple):
@@ -41,10 +48,13 @@ class Secret(NamedTuple):
         return _read(self.path) == self.content
 
 
-def planned_secret(plan: Plan, paths: StackPaths) -> Optional[Secret]:
+def planned_secret(
+    plan: Plan, paths: StackPaths, *, is_installed: bool = False
+) -> Optional[Secret]:
     """The secret that a plan wants; None without a key.
 
-    The key file wins; without it, the key that is installed already stays.
+    The key file wins. Where the plan names none, or is the installed release's and its file is
+    gone since (``is_installed``), the key that is installed already stays.
 
     Raises:
         DeviceError: status 15 when there is no key to be found, 2 when it is no single line.
@@ -52,21 +62,12 @@ def planned_secret(plan: Plan, paths: StackPaths) -> Optional[Secret]:
     if not plan.api_key:
         return None
     path = _key_path(plan, paths)
-    source = None if plan.api_key_file is None else _read(Path(plan.api_key_file))
-    if source is not None:
-        key = _single_line(source, str(plan.api_key_file))
-    else:
-        known = installed_key(plan, paths)
-        if known is None:
-            raise DeviceError(
-                PREFLIGHT,
-                "the stack needs an API key, and there is none on this board",
-                [f"not readable: {plan.api_key_file or 'no --api-key-file was given'}"],
-                hint="put the key into that file, one line, readable by root only",
-                code="no_api_key",
-            )
-        key = known
-    text = f"api-key: {json.dumps(key)}\n" if plan.engine == VLLM else key + "\n"
+    key = None if plan.api_key_file is None else _given_key(Path(plan.api_key_file), is_installed)
+    if key is None:
+        key = installed_key(plan, paths)
+    if key is None:
+        raise _no_key(plan.api_key_file or "no --api-key-file was given")
+    text = f"{_YAML_KEY} {json.dumps(key)}\n" if plan.engine == VLLM else key + "\n"
     return Secret(key, path, text.encode("utf-8"), _owner(plan.user))
 
 
@@ -75,10 +76,17 @@ def installed_key(plan: Plan, paths: StackPaths) -> Optional[str]:
     content = _read(_key_path(plan, paths)) if plan.api_key else None
     if content is None:
         return None
-    text = content.decode("utf-8", "replace").strip()
-    if plan.engine == VLLM:
-        text = str(json.loads(text.split(":", 1)[1]))
-    return text
+    return _key_in(content)
+
+
+def installed_keys(paths: StackPaths) -> Tuple[str, ...]:
+    """Every key in the stack's secrets folder, whatever its plan says: none of them is shown."""
+    try:
+        files = sorted(paths.secrets.iterdir())
+    except OSError:
+        return ()
+    keys = (_key_in(content) for content in map(_read, files) if content is not None)
+    return tuple(key for key in keys if key)
 
 
 def install(secret: Secret) -> None:
@@ -183,20 +191,74 @@ def _owner(user: Optional[str]) -> Tuple[int, int]:
     return user_id, int(words[1]) if len(words) > 1 else user_id
 
 
-def _single_line(content: bytes, origin: str) -> str:
-    lines = content.decode("utf-8", "replace").split()
-    if len(lines) != 1:
-        raise DeviceError(
-            USAGE,
-            f"{origin} must hold one key on one line",
-            [f"it holds {len(lines)} words"],
-            code="bad_api_key_file",
-        )
-    return lines[0]
+def _given_key(file: Path, may_be_gone: bool) -> Optional[str]:
+    """The key in a named file; None when it may be gone and is."""
+    try:
+        content = read_small(file, _MOST_BYTES)
+    except FileNotFoundError as error:
+        if may_be_gone:
+            return None
+        raise _no_key(f"{file}: {error.strerror}") from None
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise _bad_key(file, str(error.strerror)) from None
+        raise _no_key(f"{file}: {error.strerror}") from None
+    fault = _key_fault(content)
+    if fault is not None:
+        raise _bad_key(file, fault)
+    return content.decode("ascii").strip()
+
+
+def _key_fault(content: bytes) -> Optional[str]:
+    """What keeps a text from being a key, without showing any of it."""
+    if content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it starts with a byte order mark"
+    key = content.strip()
+    if not key:
+        return "it is empty"
+    lines = len(key.splitlines())
+    if lines > 1:
+        return f"it holds {lines} lines"
+    if len(key.split()) > 1:
+        return f"it holds {len(key.split())} words"
+    odd = next((place for place, byte in enumerate(key, 1) if not 0x20 < byte < 0x7F), None)
+    if odd is not None:
+        return f"character {odd} is no printable ASCII character"
+    return f"it has {len(key)} characters" if len(key) > MOST_CHARACTERS else None
+
+
+def _bad_key(file: Path, fault: str) -> DeviceError:
+    return DeviceError(
+        USAGE,
+        f"{file} must hold one key on one line",
+        [fault, f"wanted: printable ASCII without spaces, at most {MOST_CHARACTERS} characters"],
+        code="bad_api_key_file",
+    )
+
+
+def _no_key(reason: str) -> DeviceError:
+    return DeviceError(
+        PREFLIGHT,
+        "the stack needs an API key, and there is none that can be read",
+        [f"not readable: {reason}"],
+        hint="put the key into that file, one line, readable by root only",
+        code="no_api_key",
+    )
+
+
+def _key_in(content: bytes) -> Optional[str]:
+    """The key in a file that ``install`` wrote; None when it is damaged."""
+    text = content.decode("utf-8", "replace").strip()
+    if text.startswith(_YAML_KEY):
+        try:
+            return str(json.loads(text[len(_YAML_KEY) :]))
+        except (ValueError, RecursionError):
+            return None
+    return text
 
 
 def _read(path: Path) -> Optional[bytes]:
     try:
-        return path.read_bytes()
+        return read_small(path)
     except OSError:
         return None

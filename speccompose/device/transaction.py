@@ -114,7 +114,7 @@ class _Deploy:
             record = self._load_record()
             running = self._running()
             before = self._before(record, running)
-            secret = planned_secret(self._plan, self._paths)
+            secret = planned_secret(self._plan, self._paths, is_installed=self._is_release())
             if self._already_serves(record, running, secret):
                 return self._result(False, before.previous, str(running and running.id), None)
             self._preflight(running)
@@ -141,6 +141,11 @@ class _Deploy:
             if not self._settled:  # a bug of ours, or interrupted once more: undo all the same
                 self._undo(before)
         return self._result(self._is_new(running, container), previous, container.id, proof)
+
+    def _is_release(self) -> bool:
+        """Whether the folder is the installed release itself, as for `deploy NAME`."""
+        release = self._paths.release(self._plan.digest)
+        return self._folder.path.resolve() == release.resolve()
 
     def _load_record(self) -> state.Record:
         record = state.set_damaged_aside(self._paths, state.load(self._paths))

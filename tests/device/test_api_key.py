@@ -1,5 +1,6 @@
 """Keys: one line in, one file out, readable by one user."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from speccompose.device.api_key import (
     confirm,
     install,
     installed_key,
+    installed_keys,
     planned_secret,
     put_back,
     unconfirmed,
@@ -64,7 +66,24 @@ def test_a_key_file_that_is_gone_leaves_the_installed_key(board, key_file, tmp_p
     plan = board.plan(api_key_file=key_file)
     install(planned_secret(plan, board.paths))
     (tmp_path / "key").unlink()
-    assert planned_secret(plan, board.paths).key == KEY
+    assert planned_secret(plan, board.paths, is_installed=True).key == KEY
+
+
+def to_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "is_installed"), [(Path.unlink, False), (to_pipe, False), (to_pipe, True)]
+)
+def test_a_named_file_that_cannot_be_read_is_not_passed_over(board, key_file, spoil, is_installed):
+    plan = board.plan(api_key_file=key_file)
+    install(planned_secret(plan, board.paths))
+    spoil(Path(key_file))
+    with pytest.raises(DeviceError) as caught:
+        planned_secret(plan, board.paths, is_installed=is_installed)
+    assert (caught.value.status, caught.value.code) == (15, "no_api_key")
 
 
 def test_no_key_anywhere_is_refused(board, tmp_path):
@@ -74,13 +93,47 @@ def test_no_key_anywhere_is_refused(board, tmp_path):
     assert (caught.value.status, caught.value.code) == (15, "no_api_key")
 
 
-@pytest.mark.parametrize("text", ["", "\n", "two words", "two\nlines\n"])
-def test_a_key_file_holds_one_key(board, tmp_path, text):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "empty"),
+        (b"\n", "empty"),
+        (b"two words", "2 words"),
+        (b"two\nlines\n", "2 lines"),
+        (b"\xef\xbb\xbfkey", "byte order mark"),
+        ("key".encode("utf-16"), "byte order mark"),
+        ("k\u00e9y".encode(), "character 2"),
+        (b"a\0b", "character 2"),
+        (b"a\x7fb", "character 2"),
+        (b"k" * 4097, "4097 characters"),
+        (b"k" * 100_000, "more than 65536 bytes"),
+    ],
+)
+def test_a_key_file_holds_one_key_and_what_is_wrong_is_told_without_it(
+    board, tmp_path, content, told
+):
     file = tmp_path / "odd"
-    file.write_text(text)
+    file.write_bytes(content)
     with pytest.raises(DeviceError) as caught:
         planned_secret(board.plan(api_key_file=str(file)), board.paths)
-    assert (caught.value.status, caught.value.code) == (2, "bad_api_key_file")
+    error = caught.value
+    assert (error.status, error.code) == (2, "bad_api_key_file")
+    assert told in error.details[0]
+    assert "kkkk" not in error.as_text()
+
+
+def test_the_longest_key_is_one(board, tmp_path):
+    file = tmp_path / "long"
+    file.write_text("k" * 4096 + "\r\n")
+    assert len(planned_secret(board.plan(api_key_file=str(file)), board.paths).key) == 4096
+
+
+def test_all_installed_keys_are_known_whatever_the_plan_says(board, key_file):
+    assert installed_keys(board.paths) == ()
+    install(planned_secret(vllm(board, api_key_file=key_file), board.paths))
+    (board.paths.secrets / "api-key").write_text("other-key\n")
+    (board.paths.secrets / "damaged").write_text("api-key: ]")
+    assert set(installed_keys(board.paths)) == {KEY, "other-key"}
 
 
 def test_a_user_by_name_cannot_own_the_file(board, key_file):
