@@ -152,11 +152,12 @@ def _needs_type(inputs: EngineInputs, kind: str) -> bool:
 
 
 def _put_lookup(flags: FlagList, inputs: EngineInputs, kind: str) -> None:
+    """Look up no more words than are drafted: a draft shorter than its lookup is dropped."""
     plan = inputs.speculation
     old = is_known(inputs.engine, inputs.version, "--spec-ngram-size-n")
     prefix = "--spec-ngram" if old else f"--spec-{kind}"
     if plan.lookup_max is not None:
-        flags.put(f"{prefix}-size-n", str(plan.lookup_max))
+        flags.put(f"{prefix}-size-n", str(min(plan.lookup_max, plan.depth)))
     flags.put(f"{prefix}-size-m", str(plan.depth))
     if old:
         flags.put("--draft-max", str(plan.depth))

@@ -120,8 +120,9 @@ def test_the_real_server_takes_the_golden_and_does_what_it_says(case, on_this_bu
         assert counted.draft_tokens <= counted.drafts * plan.speculation.depth
 
 
-def test_a_lookup_drafts_where_text_repeats(on_this_build, tmp_path):
-    request = StackRequest(model="smollm2-135m", method="ngram")
+@pytest.mark.parametrize("depth", [2, 4])
+def test_a_lookup_drafts_where_text_repeats(depth, on_this_build, tmp_path):
+    request = StackRequest(model="smollm2-135m", method="ngram", depth=depth)
     with served(request, GENERIC, on_this_build, tmp_path) as (plan, server):
         assert "ngram-simple" in plan.command
         server.complete("aa bb cc", 64)

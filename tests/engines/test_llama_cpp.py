@@ -175,3 +175,11 @@ def test_health_with_the_images_tool(catalog):
     assert engine.health_test(cpu.inputs())[1] == "curl"
     orin = case(catalog, ORIN, DEMO)
     assert engine.health_test(orin.inputs())[1] == "python3"
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 8])
+def test_a_lookup_is_never_longer_than_its_draft(catalog, depth):
+    """llama.cpp drops drafts that are shorter: the server would be healthy and never speculate."""
+    words = case(catalog, ORIN, PLAIN, method="ngram", depth=depth).command()
+    assert values_of(words, "--spec-ngram-simple-size-n") == str(min(4, depth))
+    assert values_of(words, "--spec-ngram-simple-size-m") == str(depth)
