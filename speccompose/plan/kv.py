@@ -5,6 +5,8 @@ sequence; linear layers a state per sequence, once more for every drafted token;
 own KV. Formulas: vLLM and llama.cpp as read in their sources, rules section 4.
 """
 
+from math import ceil
+
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.model import Geometry
 from speccompose.vocab.plan import SpeculationPlan
@@ -12,17 +14,25 @@ from speccompose.vocab.plan import SpeculationPlan
 UNKNOWN_BYTES_PER_TOKEN = 512 * 1024
 """The upper bound for a model without published geometry (rules section 3)."""
 
+_DRAFT_ELEMENT_BYTES = 2
+"""llama.cpp keeps a draft's KV in f16 whatever -ctk says (-ctkd); vLLM's has the target's type."""
+
 
 class KvLayout(Frozen, frozen=True, kw_only=True):
     """How an engine lays KV out.
 
+    ``element_bytes``: of a key or value, a fraction where they are stored in blocks (q8_0).
+    ``spare_blocks``: what a sequence may hold beside its own tokens.
     ``state_copies``: recurrent states kept per request beside those of drafted tokens.
+    ``conv_grows``: each state's convolution part holds the drafted tokens, too (vLLM).
     ``aligned``: attention pages are as large as state pages, so blocks hold many tokens (vLLM).
     """
 
-    element_bytes: int
+    element_bytes: float
     block_tokens: int
     batch_tokens: int
+    spare_blocks: int = 1
+    conv_grows: bool = True
     sliding_as_full: bool = False
     state_copies: int = 1
     aligned: bool = False
@@ -39,11 +49,12 @@ class KvCost(Frozen, frozen=True, kw_only=True):
     state_bytes: int
     states: int
     block_tokens: int
+    spare_blocks: int = 1
     known: bool = True
 
     def attention_bytes(self, context_tokens: int) -> int:
-        """One request at full length, in whole blocks and one more."""
-        blocks = -(-context_tokens // self.block_tokens) + 1
+        """One request at full length, in whole blocks and the spare ones."""
+        blocks = -(-context_tokens // self.block_tokens) + self.spare_blocks
         return self.token_bytes * blocks * self.block_tokens + self.window_bytes
 
     def request_bytes(self, context_tokens: int) -> int:
@@ -75,9 +86,11 @@ def kv_cost(
             state_bytes=0,
             states=0,
             block_tokens=layout.block_tokens,
+            spare_blocks=layout.spare_blocks,
             known=False,
         )
-    token = geometry.kv_heads * (geometry.head_dim_k + geometry.head_dim_v) * layout.element_bytes
+    elements = geometry.kv_heads * (geometry.head_dim_k + geometry.head_dim_v)
+    token = ceil(elements * layout.element_bytes)
     full = token * geometry.attention_layers
     sliding = _sliding_token_bytes(geometry, layout)
     window = 0
@@ -85,13 +98,15 @@ def kv_cost(
         full += sliding
     elif sliding:
         window = sliding * _window_tokens(geometry, layout, context_tokens)
-    state = _state_bytes(geometry, speculation.depth)
+    state = _state_bytes(geometry, speculation.depth if layout.conv_grows else 0)
+    drafting = ceil(elements * max(layout.element_bytes, _DRAFT_ELEMENT_BYTES))
     return KvCost(
-        token_bytes=full + _draft_token_bytes(geometry, speculation, token, full),
+        token_bytes=full + _draft_token_bytes(geometry, speculation, drafting, full),
         window_bytes=window,
         state_bytes=state,
         states=layout.state_copies + speculation.depth if state else 0,
         block_tokens=_block_tokens(geometry, layout, state, token),
+        spare_blocks=layout.spare_blocks,
         known=_draft_is_known(speculation),
     )
 
@@ -100,13 +115,15 @@ def _sliding_token_bytes(geometry: Geometry, layout: KvLayout) -> int:
     heads = geometry.sliding_kv_heads or geometry.kv_heads
     both = 2 * geometry.sliding_head_dim if geometry.sliding_head_dim else None
     dims = both or geometry.head_dim_k + geometry.head_dim_v
-    return geometry.sliding_layers * heads * dims * layout.element_bytes
+    return geometry.sliding_layers * ceil(heads * dims * layout.element_bytes)
 
 
 def _window_tokens(geometry: Geometry, layout: KvLayout, context_tokens: int) -> int:
     """A window and the batch in flight, in whole blocks, never more than the context."""
     window = geometry.window_tokens or context_tokens
-    return min(window + layout.batch_tokens, context_tokens) + layout.block_tokens
+    tokens = min(window + layout.batch_tokens, context_tokens)
+    blocks = -(-tokens // layout.block_tokens) + layout.spare_blocks
+    return blocks * layout.block_tokens
 
 
 def _state_bytes(geometry: Geometry, depth: int) -> int:

@@ -147,6 +147,8 @@ def _cost(sizing: Sizing, batched_tokens: int) -> KvCost:
         batch_tokens=batched_tokens if sizing.is_vllm else _ubatch_tokens(sizing),
         sliding_as_full=bool(minimum(sizing.faults, "sliding_as_full")),
         state_copies=2 if _caches_state(sizing) else 1,
+        spare_blocks=1 if sizing.is_vllm else 0,
+        conv_grows=sizing.is_vllm,
         aligned=sizing.is_vllm,
     )
     return kv_cost(

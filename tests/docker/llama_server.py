@@ -64,9 +64,11 @@ class LlamaServer:
         done = _run("docker", "logs", self.container)
         return done.stdout + done.stderr
 
-    def pid(self) -> int:
-        """The server's process as this machine numbers it."""
-        return int(_run("docker", "inspect", "-f", "{{.State.Pid}}", self.container).stdout)
+    def maps(self) -> str:
+        """What the kernel says of the server's memory, mapping by mapping."""
+        done = _run("docker", "exec", self.container, "cat", "/proc/1/smaps")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def wait_ready(self) -> None:
         """Until it answers, or fail with what it said."""

@@ -31,6 +31,8 @@ def test_the_board_decides_on_87(catalog, family, model, dtype):
         ("vllm", (), 2),
         ("vllm", (("kv-cache-dtype", "fp8"),), 2),
         ("llama.cpp", (("ctk", "q8_0"),), 2),
+        ("llama.cpp", (("ctk", "q8_0"), ("cache-type-v", "q8_0")), 34 / 32),
+        ("llama.cpp", (("ctk", "q4_0"), ("ctv", "q8_0")), 34 / 32),
         ("llama.cpp", (("cache-type-v", "f32"),), 4),
     ],
 )
