@@ -20,10 +20,14 @@ demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with re
 	@$(RUN) .ci/demo
 
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
-	@$(RUN) pytest -n auto -m "not docker and not bench"
+	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
 	@$(RUN) pytest -m docker tests/docker
+
+test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
+	@.ci/vllm-venv $(PYTHON) .venv-vllm
+	@.venv-vllm/bin/python -m pytest -m vllm tests/vllm
 
 check: $(VENV)/.ready ## lint, types, tests, schemas: what CI runs first
 	@$(RUN) ruff check .
@@ -65,4 +69,4 @@ image: engine ## build the llama.cpp CPU image when it is missing
 clean: ## remove caches and the virtual environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
 
-.PHONY: help setup demo test test-docker check format deploy golden schema engine-tables docs bench engine image clean
+.PHONY: help setup demo test test-docker test-vllm check format deploy golden schema engine-tables docs bench engine image clean
