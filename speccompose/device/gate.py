@@ -19,7 +19,7 @@ from speccompose.device.paths import Roots, StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports
 from speccompose.device.preflight import HostFinding, check_stack, disk_findings, refuse
-from speccompose.device.restore import release_plan
+from speccompose.device.release import claimed_plan
 from speccompose.device.stack_folder import read_stack
 
 _PULL_BRINGS = ("image_missing", "weights_missing")
@@ -81,4 +81,4 @@ def _look(plan: Plan, roots: Roots, ports: Ports) -> _Now:
     if running is not None and not running.running:
         running = None
     paths = StackPaths(plan.name, roots)
-    return _Now(release_plan(paths, state.linked_digest(paths.current)), running)
+    return _Now(claimed_plan(paths, state.linked_digest(paths.current)), running)

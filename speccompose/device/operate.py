@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from speccompose.device import command, state
-from speccompose.device.api_key import installed_key
+from speccompose.device.api_key import installed_key, installed_keys
 from speccompose.device.compose_cli import Compose
-from speccompose.device.docker_cli import ContainerInfo
+from speccompose.device.docker_cli import LOOK_S, ContainerInfo
 from speccompose.device.errors import HEALTH, USAGE, DeviceError
 from speccompose.device.file_faults import unwritable
 from speccompose.device.lock import hold
@@ -22,7 +22,7 @@ from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
 from speccompose.device.redact import RedactedLines, redact
-from speccompose.device.restore import release_plan
+from speccompose.device.release import release_fault, release_plan
 
 
 class Status(NamedTuple):
@@ -55,12 +55,19 @@ class Removed(NamedTuple):
 
 
 def status(name: str, roots: Roots, *, ports: Ports) -> Status:
-    """How a stack stands."""
+    """How a stack stands; a damaged release is told in ``notice``.
+
+    Raises:
+        DeviceError: 2 for an unknown stack, 15 when docker does not answer within ``LOOK_S``.
+    """
     paths = find_stack(name, roots)
     record = state.load(paths)
     digest = state.linked_digest(paths.current)
-    plan = release_plan(paths, digest)
-    container = _container(paths, plan, ports)
+    plan, fault = release_plan(paths, digest), release_fault(paths, digest)
+    container = _container(paths, plan, ports._replace(docker=ports.docker.within(LOOK_S)))
+    notices = [] if record.notice is None else [record.notice]
+    if fault is not None:
+        notices.append(f"release damaged: {fault.details[-1]}")
     return Status(
         name=name,
         phase=record.phase,
@@ -74,7 +81,7 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
         health=None if container is None else container.health,
         started_at=None if container is None else container.started_at,
         restarts=None if container is None else container.restarts,
-        notice=record.notice,
+        notice="; ".join(notices) or None,
     )
 
 
@@ -85,16 +92,16 @@ def all_status(roots: Roots, *, ports: Ports) -> List[Status]:
 
 def logs(name: str, roots: Roots, *, ports: Ports, tail: int = 200) -> str:
     """The last lines of the server's log, without secrets."""
-    paths, plan, container = _present(name, roots, ports)
-    return redact(ports.docker.logs(container.id, tail), _keys(paths, plan))
+    paths, container = _present(name, roots, ports)
+    return redact(ports.docker.logs(container.id, tail), installed_keys(paths))
 
 
 def follow_logs(
     name: str, roots: Roots, *, ports: Ports, on_text: Callable[[str], None], tail: int = 200
 ) -> None:
     """Hand on the log as it grows, until the container ends or we are interrupted."""
-    paths, plan, container = _present(name, roots, ports)
-    lines = RedactedLines(on_text, _keys(paths, plan))
+    paths, container = _present(name, roots, ports)
+    lines = RedactedLines(on_text, installed_keys(paths))
     argv = ("docker", "logs", "--follow", "--tail", str(tail), container.id)
     command.stream(argv, lines.feed, None)
     lines.finish()
@@ -104,10 +111,14 @@ def verify(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Proof
     """Health, one real answer, speculation, version; nothing is changed.
 
     Raises:
-        DeviceError: status 9 when any of it fails.
+        DeviceError: status 9 when any of it fails, 19 when the installed release is damaged.
     """
     paths = find_stack(name, roots)
-    plan = release_plan(paths, state.linked_digest(paths.current))
+    digest = state.linked_digest(paths.current)
+    fault = release_fault(paths, digest)
+    if fault is not None:
+        raise fault
+    plan = release_plan(paths, digest)
     container = None if plan is None else ports.docker.container(plan.project, plan.service)
     if plan is None or container is None or not container.running:
         found = "no container" if container is None else f"container {container.status}"
@@ -150,12 +161,17 @@ def remove(
 
     Compile caches stay unless ``volumes``; weights stay unless ``weights``, and then only those
     that no other stack uses go.
+
+    Raises:
+        DeviceError: 2 for an unknown stack, 12 locked, 15 when docker is down or the folder stays,
+            19 when ``weights`` are asked for and another stack's release is damaged.
     """
     paths = find_stack(name, roots)
     with hold(paths, "remove"):
         ports.docker.info()
         digests = _digests(paths)
         directories = _directories(paths, digests)
+        shared = _used_by_others(name, roots) if weights else set()
         for digest in digests[:1]:
             _compose(paths, digest, ports).down(volumes=volumes)
         try:
@@ -163,7 +179,7 @@ def remove(
         except OSError as error:
             raise unwritable(f"{name} runs no more, but its folder cannot be removed", error)
         shutil.rmtree(str(paths.secrets), ignore_errors=True)
-        taken = sorted(directories - _used_by_others(name, roots)) if weights else []
+        taken = sorted(directories - shared) if weights else []
         for directory in taken:
             shutil.rmtree(str(roots.models / directory), ignore_errors=True)
         paths.lock_file.unlink()
@@ -179,13 +195,14 @@ def installed_folder(name: str, roots: Roots) -> Path:
     return paths.release(digest)
 
 
-def _present(name: str, roots: Roots, ports: Ports) -> Tuple[StackPaths, Plan, ContainerInfo]:
+def _present(name: str, roots: Roots, ports: Ports) -> Tuple[StackPaths, ContainerInfo]:
+    """A stack and its container, found by its project: also where the release is damaged."""
     paths = find_stack(name, roots)
     plan = release_plan(paths, state.linked_digest(paths.current))
     container = _container(paths, plan, ports)
-    if plan is None or container is None:
+    if container is None:
         raise DeviceError(USAGE, f"{name} has no container, so no log", code="no_container")
-    return paths, plan, container
+    return paths, container
 
 
 def _container(paths: StackPaths, plan: Optional[Plan], ports: Ports) -> Optional[ContainerInfo]:
@@ -195,11 +212,6 @@ def _container(paths: StackPaths, plan: Optional[Plan], ports: Ports) -> Optiona
 
 def _compose(paths: StackPaths, digest: str, ports: Ports) -> Compose:
     return Compose(ports.docker, f"speccompose-{paths.name}", paths.release(digest))
-
-
-def _keys(paths: StackPaths, plan: Plan) -> Tuple[str, ...]:
-    key = installed_key(plan, paths)
-    return () if key is None else (key,)
 
 
 def _digests(paths: StackPaths) -> List[str]:
@@ -213,9 +225,18 @@ def _directories(paths: StackPaths, digests: List[str]) -> "set[str]":
 
 
 def _used_by_others(name: str, roots: Roots) -> "set[str]":
+    """Weights that other stacks need.
+
+    Raises:
+        DeviceError: status 19, when a damaged release of another stack keeps that from being known.
+    """
     used: "set[str]" = set()
     for other in known_stacks(roots):
         if other != name:
             paths = StackPaths(other, roots)
-            used |= _directories(paths, _digests(paths))
+            digests = _digests(paths)
+            for fault in (release_fault(paths, digest) for digest in digests):
+                if fault is not None:
+                    raise fault
+            used |= _directories(paths, digests)
     return used

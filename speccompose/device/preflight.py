@@ -110,7 +110,7 @@ def check_stack(
     if not any(finding.code in ("no_docker", "docker_down") for finding in findings):
         findings += _image_findings(ports, plan)
     findings += _weight_findings(plan, roots)
-    if running is None or own is None or own.port != plan.port:
+    if not _holds_port(running, own, plan.port):
         findings += _port_findings(ports, plan)
     findings += _memory_findings(ports, plan, own if running is not None else None)
     return findings
@@ -180,6 +180,17 @@ def _weight_findings(plan: Plan, roots: Roots) -> List[HostFinding]:
     faults = [f for download in plan.downloads for f in missing_weights(download, roots.models)]
     hint = f"run: speccompose pull {plan.name}"
     return [HostFinding(ERROR, "weights_missing", fault, hint) for fault in faults]
+
+
+def _holds_port(running: Optional[ContainerInfo], own: Optional[Plan], port: int) -> bool:
+    """Whether our own container has the port, and will make room. A damaged release has no plan
+    to tell it; the container's command does.
+    """
+    if running is None:
+        return False
+    if own is not None:
+        return own.port == port
+    return ("--port", str(port)) in zip(running.command, running.command[1:])  # noqa: B905
 
 
 def _port_findings(ports: Ports, plan: Plan) -> List[HostFinding]:

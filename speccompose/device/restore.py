@@ -66,16 +66,6 @@ def recover(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Opti
         return restore(paths, record.before, record.digest, ports=ports, say=say)
 
 
-def release_plan(paths: StackPaths, digest: Optional[str]) -> Optional[Plan]:
-    """The plan of a release on this board; None when it is not there or damaged."""
-    if digest is None:
-        return None
-    try:
-        return read_stack(paths.release(digest)).plan
-    except DeviceError:
-        return None
-
-
 class _UnwrittenError(Exception):
     """The board is as it should be (``now`` says how), but its files do not say so."""
 
@@ -104,6 +94,8 @@ def _leave_nothing(paths: StackPaths, attempted: str, ports: Ports) -> str:
     with suppress(OSError):  # it goes anyway
         state.save(paths, state.Record(state.IDLE))
     shutil.rmtree(str(paths.home), ignore_errors=True)
+    with suppress(OSError):  # it goes where no key is in it
+        paths.secrets.rmdir()
     return "first install: nothing is left running"
 
 

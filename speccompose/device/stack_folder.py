@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple, Union
 
@@ -93,7 +94,7 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
         DeviceError: status 15 when it cannot be written.
     """
     release = paths.release(folder.plan.digest)
-    if folder.path.resolve() == release.resolve() or _is_intact(release):
+    if folder.path.resolve() == release.resolve() or _is_intact(release, folder.plan):
         return release
     try:
         paths.releases.mkdir(parents=True, exist_ok=True)
@@ -103,9 +104,7 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
                 (draft / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(str(folder.path / name), str(draft / name))
             draft.chmod(0o755)
-            if release.exists():
-                shutil.rmtree(str(release))
-            os.replace(str(draft), str(release))
+            _swap_in(draft, release)
         finally:
             shutil.rmtree(str(draft), ignore_errors=True)
     except OSError as error:
@@ -116,6 +115,10 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
             hint="free some disk, or run as root",
             code="state_unwritable",
         ) from None
+    finally:
+        for made in (paths.releases, paths.home):
+            with suppress(OSError):  # a stack without any release is none; others are not empty
+                made.rmdir()
     return release
 
 
@@ -143,14 +146,22 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _is_intact(release: Path) -> bool:
+def _is_intact(release: Path, plan: Plan) -> bool:
     if not release.is_dir():
         return False
     try:
-        read_stack(release)
+        return read_stack(release).plan.digest == plan.digest
     except DeviceError:
         return False
-    return True
+
+
+def _swap_in(draft: Path, release: Path) -> None:
+    """A damaged release makes room by a rename: the link to it leads nowhere for no longer."""
+    aside = draft.with_name(f"{draft.name}.damaged")
+    if release.exists():
+        os.replace(str(release), str(aside))
+    os.replace(str(draft), str(release))
+    shutil.rmtree(str(aside), ignore_errors=True)
 
 
 def _reason(error: Union[OSError, UnicodeDecodeError]) -> str:

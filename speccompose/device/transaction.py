@@ -41,9 +41,11 @@ from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Progress, Say, silent, unbreakable
 from speccompose.device.preflight import check_stack, refuse
 from speccompose.device.prove import Proof, prove
-from speccompose.device.restore import release_plan, restore
+from speccompose.device.release import claimed_plan, release_fault
+from speccompose.device.restore import restore
 from speccompose.device.smoke import smoke_test
 from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
+from speccompose.device.standing import look, serves_already
 
 
 class DeployResult(NamedTuple):
@@ -111,11 +113,13 @@ class _Deploy:
     def run(self) -> DeployResult:
         """The job, top-down."""
         try:
-            record = self._load_record()
-            running = self._running()
-            before = self._before(record, running)
+            now = look(self._paths, self._plan, self._ports)
+            before, running = now.before, now.running
+            for note in now.notes:
+                self._note(note)
             secret = planned_secret(self._plan, self._paths, is_installed=self._is_release())
-            if self._already_serves(record, running, secret):
+            if serves_already(now, self._plan, secret, self._paths, ports=self._ports):
+                self._mend_release()
                 return self._result(False, before.previous, str(running and running.id), None)
             self._preflight(running)
             smoke_test(self._ports, self._plan, self._say)
@@ -147,49 +151,15 @@ class _Deploy:
         release = self._paths.release(self._plan.digest)
         return self._folder.path.resolve() == release.resolve()
 
-    def _load_record(self) -> state.Record:
-        record = state.set_damaged_aside(self._paths, state.load(self._paths))
-        if record.notice is not None:
-            self._note(record.notice)
-        if record.phase not in (state.SWITCHING, state.STUCK):
-            confirm(self._paths)  # a crash right after the commit left it
-        return record
-
-    def _running(self) -> Optional[ContainerInfo]:
-        """Our container. A daemon that does not answer is preflight's finding, with all others."""
-        try:
-            found = self._ports.docker.container(self._plan.project, self._plan.service)
-        except DeviceError as error:
-            refuse(check_stack(self._ports, self._plan, self._paths.roots, own=None, running=None))
-            raise error
-        return found if found is not None and found.running else None
-
-    def _before(self, record: state.Record, running: Optional[ContainerInfo]) -> state.Before:
-        if record.phase == state.SWITCHING and record.before is not None:
-            self._note("an earlier deploy was cut short; what stood before it counts as before")
-            return record.before
-        return state.Before(
-            current=state.linked_digest(self._paths.current),
-            previous=state.linked_digest(self._paths.previous),
-            running=running is not None,
-        )
-
-    def _already_serves(
-        self, record: state.Record, running: Optional[ContainerInfo], secret: Optional[Secret]
-    ) -> bool:
-        plan = self._plan
-        if running is None or record.phase != state.COMMITTED:
-            return False
-        if state.linked_digest(self._paths.current) != plan.digest or not _fits(running, plan):
-            return False
-        if running.health not in (None, "healthy") or (secret and not secret.installed):
-            return False
-        server = self._ports.connect(plan, None)
-        return server.health(plan.health.path).status == 200
+    def _mend_release(self) -> None:
+        """What serves goes on; damaged files of its release are written anew."""
+        if release_fault(self._paths, self._plan.digest) is not None:
+            stage(self._folder, self._paths)
+            self._note("the installed release was damaged; its files were written anew")
 
     def _preflight(self, running: Optional[ContainerInfo]) -> None:
         self._say(Progress("preflight", "checking this host"))
-        own = release_plan(self._paths, state.linked_digest(self._paths.current))
+        own = claimed_plan(self._paths, state.linked_digest(self._paths.current))
         refuse(check_stack(self._ports, self._plan, self._paths.roots, own=own, running=running))
 
     def _switch(self, before: state.Before) -> None:
@@ -294,9 +264,3 @@ class _Deploy:
     def _note(self, text: str) -> None:
         self._notices.append(text)
         self._say(Progress("note", text))
-
-
-def _fits(container: ContainerInfo, plan: Plan) -> bool:
-    """Whether a container runs what the plan says, however it came to be."""
-    runs = (container.image, container.entrypoint, container.command)
-    return runs == (plan.image, plan.entrypoint, plan.command)

@@ -3,6 +3,8 @@
 import pytest
 
 from speccompose.device import operate
+from speccompose.device.command import TIMED_OUT, Completed
+from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DeviceError
 from speccompose.device.transaction import deploy
 from tests.docker.stacks import DRAFT, TARGET, plan_body
@@ -27,6 +29,58 @@ def test_status_without_a_container(installed):
     installed.docker.containers.clear()
     found = operate.status("tiny", installed.roots, ports=installed.ports)
     assert (found.state, found.health, found.container) == (None, None, None)
+
+
+def damage(board, name="plan.json") -> None:
+    with (board.paths.current / name).open("a") as file:
+        file.write("\n")
+
+
+def test_a_damaged_release_does_not_make_a_serving_stack_look_dead(installed):
+    damage(installed)
+    found = operate.status("tiny", installed.roots, ports=installed.ports)
+    assert (found.state, found.health) == ("running", "healthy")
+    assert found.notice == "release damaged: differs from SHA256SUMS: plan.json"
+    with pytest.raises(DeviceError) as caught:
+        operate.verify("tiny", installed.roots, ports=installed.ports)
+    assert (caught.value.status, caught.value.code) == (19, "release_damaged")
+
+
+def test_logs_of_a_damaged_release_show_no_key(installed):
+    damage(installed)
+    installed.paths.secrets.mkdir(parents=True)
+    (installed.paths.secrets / "vllm.yaml").write_text('api-key: "my-own-key"')
+    installed.docker.log = "Bearer: my-own-key!\n"
+    text = operate.logs("tiny", installed.roots, ports=installed.ports)
+    assert "my-own-key" not in text
+
+
+def test_weights_stay_while_a_damaged_release_may_need_them(installed):
+    other = installed.write(name="other", port=8100)
+    deploy(other, installed.roots, ports=installed.ports)
+    damage(installed)
+    with pytest.raises(DeviceError) as caught:
+        operate.remove("other", installed.roots, ports=installed.ports, weights=True)
+    assert caught.value.status == 19
+    assert (installed.roots.models / TARGET).exists()
+    assert "speccompose-other" in installed.docker.containers
+    operate.remove("other", installed.roots, ports=installed.ports)
+
+
+def test_status_does_not_wait_long_for_a_docker_that_hangs(installed):
+    asked = []
+
+    def hangs(argv, timeout_s):
+        asked.append(timeout_s)
+        return Completed(tuple(argv), TIMED_OUT, "", "timed out")
+
+    with pytest.raises(DeviceError) as caught:
+        operate.status(
+            "tiny", installed.roots, ports=installed.ports._replace(docker=Docker(hangs))
+        )
+    assert caught.value.status == 15
+    assert "within 10 s" in caught.value.brief
+    assert asked == [10.0]
 
 
 def test_status_says_a_damaged_file_and_does_not_touch_it(installed):

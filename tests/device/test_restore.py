@@ -5,7 +5,7 @@ import pytest
 from speccompose.device import state
 from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import DeviceError
-from speccompose.device.restore import recover, release_plan, restore
+from speccompose.device.restore import recover, restore
 from speccompose.device.stack_folder import read_stack, stage
 from speccompose.device.transaction import deploy
 
@@ -94,11 +94,3 @@ def test_an_unknown_stack(board):
     with pytest.raises(DeviceError) as caught:
         back(board)
     assert caught.value.status == 2
-
-
-def test_the_plan_of_a_release_that_is_gone_or_damaged_is_none(board):
-    digest = install(board)
-    assert release_plan(board.paths, digest).name == "tiny"
-    assert release_plan(board.paths, None) is None
-    (board.paths.release(digest) / "plan.json").write_text("{}")
-    assert release_plan(board.paths, digest) is None
