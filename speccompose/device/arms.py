@@ -32,6 +32,7 @@ from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
+from speccompose.device.restore import settle
 from speccompose.device.runs import BASELINE
 from speccompose.device.small_file import read_small_text
 from speccompose.device.stack_folder import StackFolder, read_stack
@@ -53,6 +54,7 @@ def accept_stack(
     """
     paths = find_stack(name, roots)
     with signals_interrupt(), hold(paths, "accept"):
+        settle(paths, ports=ports, say=say)
         folder = _current(paths)
         acceptance = _acceptance(folder)
         arms = StackArms(paths, folder, acceptance, ports, say)

@@ -23,6 +23,7 @@ from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
 from speccompose.device.redact import RedactedLines, redact
 from speccompose.device.release import release_fault, release_plan
+from speccompose.device.restore import settle
 
 
 class Status(NamedTuple):
@@ -140,13 +141,23 @@ def verify(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Proof
 
 
 def stop(name: str, roots: Roots, *, ports: Ports) -> None:
-    """Stop a stack; it stays installed and `deploy NAME` starts it again."""
+    """Stop a stack; it stays installed and `deploy NAME` starts it again.
+
+    A deploy that was cut short is rolled back first: what never proved itself does not stay.
+
+    Raises:
+        DeviceError: 2 when nothing is installed (any more), 12 locked, 14 when a deploy that was
+            cut short cannot be rolled back, 15 when docker is down or the disk is full.
+    """
     paths = find_stack(name, roots)
     with hold(paths, "stop"):
+        ports.docker.info()
+        done = settle(paths, ports=ports, say=silent, start=False)
         digest = state.linked_digest(paths.current)
         if digest is None:
-            raise DeviceError(USAGE, f"{name} has no release to stop", code="nothing_installed")
-        ports.docker.info()
+            brief = f"{name} has no release to stop"
+            why = [] if done is None else [f"its deploy was cut short: {done}"]
+            raise DeviceError(USAGE, brief, why, code="nothing_installed")
         _compose(paths, digest, ports).stop()
         try:
             state.save_on_full_disk(paths, state.Record(state.STOPPED, digest=digest))
@@ -187,9 +198,15 @@ def remove(
 
 
 def installed_folder(name: str, roots: Roots) -> Path:
-    """The current release of a stack, to be deployed again."""
+    """The current release of a stack, to be deployed again.
+
+    While a switch is open that is the one before it: the other never proved itself.
+    """
     paths = find_stack(name, roots)
-    digest = state.linked_digest(paths.current)
+    before = state.load(paths).before
+    digest = None if before is None else before.current
+    if digest is None:
+        digest = state.linked_digest(paths.current)
     if digest is None:
         raise DeviceError(USAGE, f"{name} has no current release", code="nothing_installed")
     return paths.release(digest)

@@ -16,6 +16,7 @@ from speccompose.device import state
 from speccompose.device.api_key import installed_key, put_back
 from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
+from speccompose.device.file_faults import unwritable
 from speccompose.device.health import Waiter
 from speccompose.device.interrupts import uninterrupted
 from speccompose.device.lock import hold
@@ -59,11 +60,32 @@ def recover(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Opti
     """
     paths = find_stack(name, roots)
     with hold(paths, "recover"):
+        return settle(paths, ports=ports, say=say)
+
+
+def settle(paths: StackPaths, *, ports: Ports, say: Say, start: bool = True) -> Optional[str]:
+    """Roll back a switch that is open, under the stack's lock, before anything else is changed.
+
+    Returns what was done, None when none was open. Without ``start`` nothing is started, whatever
+    ran before: for those who are about to stop it. Of a stack that is stuck the links go back.
+
+    Raises:
+        DeviceError: 14 when it cannot be rolled back, 15 when the state tree cannot be written.
+    """
+    try:
         record = state.set_damaged_aside(paths, state.load(paths))
-        if record.phase != state.SWITCHING or record.before is None or record.digest is None:
-            return None
+    except OSError as error:
+        raise unwritable(f"cannot write below {paths.home}", error) from error
+    if record.before is None:
+        return None
+    if record.phase == state.SWITCHING and record.digest is not None:
         say(Progress("restore", "an unfinished deploy was found"))
-        return restore(paths, record.before, record.digest, ports=ports, say=say)
+        before = record.before if start else record.before._replace(running=False)
+        return restore(paths, before, record.digest, ports=ports, say=say)
+    faults = [] if record.before.current is None else _links_back(paths, record.before)
+    if faults:
+        raise _stuck(f"{paths.name}: the links cannot be put back", faults, paths)
+    return None
 
 
 class _UnwrittenError(Exception):

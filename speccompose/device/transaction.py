@@ -41,8 +41,8 @@ from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Progress, Say, silent, unbreakable
 from speccompose.device.preflight import check_stack, refuse
 from speccompose.device.prove import Proof, prove
-from speccompose.device.release import claimed_plan, release_fault
-from speccompose.device.restore import restore
+from speccompose.device.release import claimed_plan, release_fault, release_plan
+from speccompose.device.restore import restore, settle
 from speccompose.device.smoke import smoke_test
 from speccompose.device.stack_folder import StackFolder, prune, read_stack, stage
 from speccompose.device.standing import look, serves_already
@@ -87,6 +87,9 @@ def rollback(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Dep
     """
     paths = find_stack(name, roots)
     with hold(paths, "rollback"):
+        done = settle(paths, ports=ports, say=say)
+        if done is not None:  # a deploy that was cut short: rolling it back was what is asked for
+            return _rolled_back(paths, done)
         digest = state.linked_digest(paths.previous)
         if digest is None:
             raise DeviceError(
@@ -96,6 +99,26 @@ def rollback(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Dep
                 code="no_previous",
             )
         return _Deploy(read_stack(paths.release(digest)), paths, ports, say).run()
+
+
+def _rolled_back(paths: StackPaths, done: str) -> DeployResult:
+    """What serves (or is stopped) after an unfinished deploy was undone."""
+    record = state.load(paths)
+    plan = release_plan(paths, record.digest)
+    if plan is None:
+        brief = f"{paths.name} has no release to go back to"
+        why = [f"its deploy was cut short: {done}"]
+        raise DeviceError(USAGE, brief, why, code="no_previous")
+    return DeployResult(
+        name=plan.name,
+        changed=True,
+        digest=plan.digest,
+        previous_digest=state.linked_digest(paths.previous),
+        endpoint=plan.endpoint,
+        container=record.container or "",
+        proof=None,
+        notices=(f"a deploy that was cut short was undone: {done}",),
+    )
 
 
 class _Deploy:
