@@ -13,7 +13,7 @@ from speccompose.device.errors import DeviceError
 from speccompose.device.interrupts import signals_interrupt
 from speccompose.device.restore import recover
 from speccompose.device.stack_folder import read_stack
-from speccompose.device.transaction import deploy
+from speccompose.device.transaction import deploy, rollback
 
 PROJECT = "speccompose-tiny"
 
@@ -89,6 +89,37 @@ def test_a_disk_on_which_nothing_can_be_written_is_14_and_the_old_stack_serves(b
     board.docker.after_up = lambda: None
     recover("tiny", board.roots, ports=board.ports, say=board.said.append)
     assert phase(board) == state.COMMITTED
+
+
+def test_no_room_at_the_switch_itself_changes_nothing(board):
+    old = board.write()
+    run(board, old)
+    before = dict(board.docker.containers[PROJECT])
+    (board.paths.home / ".state.json.new").mkdir()
+    error = refused(board, board.write(extra=("--new",)))
+    assert (error.status, error.code) == (8, "file_fault")
+    assert board.docker.containers[PROJECT] == before
+    assert phase(board) == state.COMMITTED
+    assert state.linked_digest(board.paths.current) == digest(old)
+
+
+def test_stop_rollback_and_remove_work_without_room_for_a_new_file(board):
+    first = board.write()
+    run(board, first)
+    run(board, board.write(extra=("-md", "x", "--second")))
+    for link in ("current", "previous"):
+        assert state.linked_digest(board.paths.home / link)
+    (board.paths.home / ".state.json.new").mkdir()
+    operate.stop("tiny", board.roots, ports=board.ports)
+    assert phase(board) == state.STOPPED
+    with pytest.raises(DeviceError) as caught:
+        rollback("tiny", board.roots, ports=board.ports)
+    assert (caught.value.status, caught.value.code) == (8, "file_fault")
+    with full_disk() as (fill,):
+        fill()
+        operate.remove("tiny", board.roots, ports=board.ports)
+    assert not board.paths.home.exists()
+    assert board.docker.containers == {}
 
 
 def test_a_full_disk_before_the_switch_refuses_and_changes_nothing(board):
