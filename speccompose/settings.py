@@ -4,13 +4,16 @@ Layer: settings. A plain struct, not pydantic-settings: that import alone takes 
 whole `plan` may (see vocab/base.py), and there are seven values to read.
 """
 
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from speccompose.errors import DataError, UsageError
 from speccompose.vocab.base import Frozen
 
 STATE_ROOT = "/var/lib/speccompose"
 SECRETS_ROOT = "/etc/speccompose/secrets"
+_ODD = frozenset("\"'\\;:$`#")
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -32,6 +35,10 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
     SPECCOMPOSE_DATA moves the shipped data, SPECCOMPOSE_STATE the state tree, SPECCOMPOSE_SECRETS
     the secrets, SPECCOMPOSE_CACHE the cache (empty switches it off), SPECCOMPOSE_HUB names a
     model mirror, SPECCOMPOSE_HUB_TOKEN_FILE a file with the hub token.
+
+    Raises:
+        UsageError: a path that no unit can carry.
+        DataError: the user's own profiles are there, but no folder.
     """
     home = Path(environ.get("HOME", "/root"))
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "speccompose" / "profiles"
@@ -42,14 +49,14 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
     overlays = [
         root
         for root in (config, working_dir / "profiles")
-        if root.is_dir() and root.resolve() != data_root / "profiles"
+        if _is_folder(root) and root.resolve() != data_root / "profiles"
     ]
     return Settings(
         data_root=str(data_root),
         overlays=tuple(str(root.resolve()) for root in overlays),
         cache_dir=_whole(cache, working_dir),
-        state_root=_whole(environ.get("SPECCOMPOSE_STATE"), working_dir) or STATE_ROOT,
-        secrets_root=_whole(environ.get("SPECCOMPOSE_SECRETS"), working_dir) or SECRETS_ROOT,
+        state_root=_plain("SPECCOMPOSE_STATE", environ, working_dir) or STATE_ROOT,
+        secrets_root=_plain("SPECCOMPOSE_SECRETS", environ, working_dir) or SECRETS_ROOT,
         hub=environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co",
         hub_token_file=_whole(environ.get("SPECCOMPOSE_HUB_TOKEN_FILE"), working_dir),
     )
@@ -58,6 +65,47 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
 def _whole(path: str | None, working_dir: Path) -> str | None:
     """A path that is the same from every folder: mounts and units carry it; None when not set."""
     return str(working_dir / path) if path else None
+
+
+def _plain(variable: str, environ: Mapping[str, str], working_dir: Path) -> str | None:
+    """A path that systemd units and Compose files carry as it is, in places without quoting.
+
+    Raises:
+        UsageError: it holds something that would be read as more than one word there.
+    """
+    path = _whole(environ.get(variable), working_dir)
+    odd = [char for char in path or "" if char in _ODD or char.isspace() or not char.isprintable()]
+    if odd:
+        raise UsageError(
+            f"{variable} cannot be used: {path!a}",
+            [f"systemd and Compose cannot take {odd[0]!a} in this path"],
+            hint="name a folder without spaces, quotes, colons and backslashes",
+            code="bad_path",
+        )
+    return path
+
+
+def _is_folder(root: Path) -> bool:
+    """Whether the user's own data lies here; what is there and is no folder is told.
+
+    Raises:
+        DataError: it is a file, a link to nothing, or may not be looked at.
+    """
+    try:
+        if stat.S_ISDIR(root.stat().st_mode):
+            return True
+        reason = "it is no folder"
+    except (FileNotFoundError, NotADirectoryError):
+        if not root.is_symlink():
+            return False
+        reason = "it is a link to nothing"
+    except OSError as error:
+        reason = str(error.strerror)
+    raise DataError(
+        f"your own profiles {root} cannot be read: {reason}",
+        hint="move it away or mend it; it is the folder for catalog entries of your own",
+        code="profiles_unreadable",
+    )
 
 
 def default_data_root() -> Path:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from speccompose.errors import DataError, UsageError
 from speccompose.settings import Settings, default_data_root, read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,3 +94,37 @@ def test_every_setting_is_used():
     for field in Settings.__struct_fields__:
         used = re.compile(rf"(settings|current)\.{field}\b")
         assert any(used.search(text) for text in sources), field
+
+
+@pytest.mark.parametrize("variable", ["SPECCOMPOSE_STATE", "SPECCOMPOSE_SECRETS"])
+@pytest.mark.parametrize("odd", [" ", "'", '"', "\\", ";", ":", "$", "\n", "\udcff"])
+def test_a_path_that_no_unit_can_carry_is_refused_by_name(tmp_path, variable, odd):
+    with pytest.raises(UsageError, match=variable) as refused:
+        read_settings({variable: f"/a{odd}b"}, tmp_path)
+    assert refused.value.code == "bad_path"
+    refused.value.brief.encode("utf-8")
+
+
+def test_a_relative_path_counts_with_the_folder_it_starts_from(tmp_path):
+    with pytest.raises(UsageError, match="SPECCOMPOSE_STATE"):
+        read_settings({"SPECCOMPOSE_STATE": "state"}, tmp_path / "my stacks")
+    assert read_settings({}, tmp_path / "my stacks").state_root == "/var/lib/speccompose"
+
+
+def as_dangling(path):
+    path.symlink_to("nowhere")
+
+
+def as_loop(path):
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("make", [Path.touch, os.mkfifo, as_dangling, as_loop])
+@pytest.mark.parametrize("place", ["here/profiles", "config/speccompose/profiles"])
+def test_own_profiles_that_are_no_folder_are_told(tmp_path, make, place):
+    path = tmp_path / place
+    path.parent.mkdir(parents=True)
+    make(path)
+    with pytest.raises(DataError, match="profiles") as refused:
+        read_settings({"XDG_CONFIG_HOME": str(tmp_path / "config")}, tmp_path / "here")
+    assert (refused.value.status, refused.value.code) == (3, "profiles_unreadable")

@@ -94,13 +94,15 @@ def render(output: str, as_json: bool, **values: Any) -> int:
         request = attempt.request = stack_request(require_model(values), settings)
         catalog = attempt.catalog = with_local_model(request, catalog, date.today())
         planned = pipeline.plan_stack(request, board, catalog)
+        inside = Path(output).resolve() == Path.cwd()
         write_stack(pipeline.render_plan(planned, catalog), Path(output))
     document = plan_document(planned, catalog)
     if as_json:
         echo_json(document)
     else:
         echo(plan_text(document))
-        echo(f"\nwritten to {output}; next: speccompose pull {output}")
+        enter = 'cd "$PWD" && ' if inside else ""  # the folder that the shell stands in is gone
+        echo(f"\nwritten to {output}; next: {enter}speccompose pull {output}")
     return int(ExitStatus.DONE)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from speccompose.catalog import text_file
 from speccompose.catalog.facts_file import read_facts
 from speccompose.catalog.load import load_catalog
-from speccompose.errors import DataError
+from speccompose.errors import DataError, UsageError
 from speccompose.settings import Settings, read_settings
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import RawFacts
@@ -17,8 +17,20 @@ from speccompose.world.machine import read_machine, read_root
 
 
 def settings() -> Settings:
-    """Settings from this process's environment."""
-    return read_settings(os.environ, Path.cwd())
+    """Settings from this process's environment.
+
+    Raises:
+        UsageError: a variable cannot be used, or the current folder is gone.
+    """
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise UsageError(
+            f"the current folder cannot be told: {error.strerror}",
+            hint='it was removed or replaced; enter it anew: cd "$PWD"',
+            code="no_working_folder",
+        ) from None
+    return read_settings(os.environ, here)
 
 
 def catalog(current: Settings) -> Catalog:

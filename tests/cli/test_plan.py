@@ -61,7 +61,11 @@ REFUSALS = {
     "empty flag": ((*THOR, *QWEN, "--set", "=1"), 2, "FLAG=VALUE"),
     "bad name": ((*THOR, *QWEN, "--name", "Ünï"), 2, "cannot name a stack"),
     "bad depth": ((*THOR, *QWEN, "--depth", "0"), 2, "depth"),
-    "bad share": ((*THOR, *QWEN, "--gpu-memory-utilization", "1.5"), 2, "--gpu-memory-utilization 1.5 is out of range"),
+    "bad share": (
+        (*THOR, *QWEN, "--gpu-memory-utilization", "1.5"),
+        2,
+        "utilization 1.5 is out",
+    ),
     "bad port": ((*THOR, *QWEN, "--port", "70000"), 2, "port"),
     "depth without method": ((*THOR, *QWEN, "--method", "none", "--depth", "3"), 2, "--depth"),
     "draft without method": ((*THOR, *QWEN, "--method", "ngram", "--draft", "a/b"), 2, "--draft"),
@@ -309,3 +313,13 @@ def test_a_key_never_shows(cli, model):
     assert len(files) == 7
     assert all(SECRET.encode() not in path.read_bytes() for path in files)
     assert "/secrets" in (cli.here / "stack" / "compose.yaml").read_text()
+
+
+def test_render_into_the_folder_that_one_stands_in(cli):
+    argv = ("render", *THOR, *QWEN, "-o")
+    assert cli(*argv, "stack").status == 0
+    cli.monkeypatch.chdir(cli.here / "stack")
+    answer = cli(*argv, ".")
+    assert answer.status == 0
+    assert 'cd "$PWD" && speccompose pull .' in answer.out
+    assert (cli.here / "stack" / "compose.yaml").is_file()
