@@ -3,6 +3,7 @@
 Answers --version before anything heavy is imported, then hands over to cli.
 """
 
+import contextlib
 import sys
 
 from speccompose import __version__
@@ -10,9 +11,10 @@ from speccompose import __version__
 
 def main() -> None:
     """Run the command line and exit with the contract's status."""
-    if sys.argv[1:] == ["--version"]:
-        print(f"speccompose {__version__}")
-        return
+    if sys.argv[1:] == ["--version"] and sys.stdout is not None:
+        with contextlib.suppress(OSError):  # what cannot be written is told by the edge
+            print(f"speccompose {__version__}", flush=True)
+            return
     from speccompose.cli.edge import run
 
     sys.exit(run(sys.argv[1:]))

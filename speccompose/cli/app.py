@@ -9,6 +9,8 @@ import click
 
 import speccompose
 
+Given = str | tuple[str, ...] | None
+
 VERBS: dict[str, tuple[str, str]] = {
     "detect": ("detect", "which board is this, and how is that known"),
     "plan": ("plan", "decide image, speculation and memory; touch nothing"),
@@ -41,12 +43,32 @@ class Verbs(click.Group):
             return None
         module = import_module(f"speccompose.cli.{VERBS[cmd_name][0]}")
         command = getattr(module, cmd_name)
-        return command if isinstance(command, click.Command) else None
+        return refuse_blank(command) if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+def refuse_blank(command: click.Command) -> click.Command:
+    """Let no text option or argument of a verb, or of its sub-verbs, be empty or white space.
+
+    Once for all verbs: an empty path would mean this folder, an empty name anything.
+    """
+    for parameter in command.params:
+        if parameter.type is click.STRING or isinstance(parameter.type, click.Tuple):
+            parameter.callback = _not_blank
+    for verb in command.commands.values() if isinstance(command, click.Group) else ():
+        refuse_blank(verb)
+    return command
+
+
+def _not_blank(ctx: click.Context, parameter: click.Parameter, value: Given) -> Given:
+    for text in (value,) if isinstance(value, str) else value or ():
+        if not text.strip():
+            raise click.BadParameter("it is empty; leave it out, or say what is meant")
+    return value
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

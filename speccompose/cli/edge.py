@@ -3,46 +3,99 @@
 Layer: cli. `except Exception` stands here and nowhere else.
 """
 
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 
 import click
 
+from speccompose.cli import streams
 from speccompose.cli.app import app
+from speccompose.cli.output import ReaderGoneError
 from speccompose.errors import ExitStatus, SpecComposeError, UsageError
 from speccompose.report.failure import failure_text
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit status, prints errors to standard error."""
+    streams.open_closed()
     try:
-        result = app.main(list(arguments), prog_name="speccompose", standalone_mode=False)
+        result = app.main(_readable(arguments), prog_name="speccompose", standalone_mode=False)
         status = result if isinstance(result, int) else ExitStatus.DONE
-        sys.stdout.flush()
+        streams.finish()
         return int(status)
     except SpecComposeError as error:
-        click.echo(failure_text(error), err=True)
-        return int(error.status)
+        return _refused(error)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.UsageError as error:
-        click.echo(_usage_text(error), err=True)
-        return int(ExitStatus.USAGE)
+        return _refused(_as_ours(error))
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        streams.tell("interrupted")
         return int(ExitStatus.INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing is wrong, and nobody listens.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(ExitStatus.DONE)
+    except (ReaderGoneError, BrokenPipeError, SystemExit) as error:
+        # Of a broken pipe of its own (a help page) click makes SystemExit, and of nothing else.
+        return _nobody_listens(error)
+    except OSError as error:
+        return _unheard(error) if streams.is_lost_output(error) else _bug()
     except Exception:
-        click.echo(traceback.format_exc(), err=True)
-        click.echo("error: this is a bug of speccompose; please report the lines above", err=True)
-        return int(ExitStatus.BUG)
+        return _bug()
 
 
-def _usage_text(error: click.UsageError) -> str:
+def _readable(arguments: Sequence[str]) -> list[str]:
+    """The arguments, all of them text: what is no UTF-8 can stand in no plan and no message.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for argument in arguments:
+        try:
+            argument.encode("utf-8")
+        except UnicodeEncodeError:
+            shown = argument.encode("utf-8", "backslashreplace").decode()
+            raise UsageError(
+                f"this argument is not UTF-8 text: {shown}",
+                hint="rename the file, or set a UTF-8 locale",
+                code="not_text",
+            ) from None
+    return list(arguments)
+
+
+def _refused(error: SpecComposeError) -> int:
+    streams.tell(failure_text(error))
+    return int(error.status)
+
+
+def _nobody_listens(error: BaseException) -> int:
+    """The reader of our output has gone (`| head`): nothing is wrong but what was refused."""
+    streams.silence(sys.stdout)
+    told = _refusal_behind(error)
+    return int(ExitStatus.DONE) if told is None else _refused(told)
+
+
+def _unheard(error: OSError) -> int:
+    """Standard output took nothing more; a refusal that was being printed keeps its status."""
+    streams.silence(sys.stdout)
+    told = _refusal_behind(error)
+    status = int(ExitStatus.BUG) if told is None else _refused(told)
+    streams.tell(f"error: cannot write the output: {error.strerror}")
+    return status
+
+
+def _refusal_behind(error: BaseException) -> SpecComposeError | None:
+    """The refusal that was being printed when the output failed; its status stays."""
+    told: BaseException | None = error
+    while told is not None and not isinstance(told, SpecComposeError):
+        told = told.__context__
+    return told
+
+
+def _bug() -> int:
+    streams.tell(traceback.format_exc())
+    streams.tell("error: this is a bug of speccompose; please report the lines above")
+    return int(ExitStatus.BUG)
+
+
+def _as_ours(error: click.UsageError) -> UsageError:
     hint = f"{error.ctx.command_path} --help" if error.ctx is not None else None
-    return failure_text(UsageError(error.format_message(), hint=hint))
+    return UsageError(error.format_message(), hint=hint)

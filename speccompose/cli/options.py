@@ -24,9 +24,7 @@ METHODS = ("auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "
 
 _OPTION_OF = {"context_tokens": "--context", "set_flags": "--set"}
 _WORDS = {"`int`": "a whole number", "`float`": "a number", "`str`": "text", "`null`": "nothing"}
-_SECRET_WORDS = frozenset(
-    ("key", "token", "password", "passwd", "passphrase", "secret", "credential", "credentials")
-)
+_SECRET_WORDS = frozenset(("key", "token", "password", "passwd", "passphrase", "secret"))
 _SECRET_ENDS = ("apikey", "hft", "accesskey")
 
 _BOARD = (

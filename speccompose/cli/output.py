@@ -9,11 +9,19 @@ import msgspec
 from speccompose.vocab.base import Frozen
 
 
+class ReaderGoneError(Exception):
+    """Whoever read our output has gone. No OSError: click would end the program with status 1,
+    and forget the refusal that was being printed."""
+
+
 def echo(text: str, *, err: bool = False) -> None:
     """Print text for people."""
-    click.echo(text, err=err)
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
 
 
 def echo_json(document: Frozen | dict[str, object]) -> None:
     """Print one JSON object to standard output."""
-    click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

@@ -3,6 +3,7 @@
 Layer: cli.
 """
 
+import contextlib
 import sys
 import time
 from types import TracebackType
@@ -32,10 +33,18 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._finish()
+        with contextlib.suppress(OSError):
+            self._finish()
 
     def __call__(self, event: Progress) -> None:
-        """Show one event; a plain log gets each new message, and repeats at most every 10 s."""
+        """Show one event; a plain log gets each new message, and repeats at most every 10 s.
+
+        Work does not end because nobody can be told of it: a full or closed log is no fault.
+        """
+        with contextlib.suppress(OSError):
+            self._show(event)
+
+    def _show(self, event: Progress) -> None:
         text = f"{event.step}: {event.message}"
         if event.elapsed_s >= 1:
             text += f" ({event.elapsed_s:.0f} s)"

@@ -8,6 +8,7 @@ import click
 import pytest
 
 from speccompose.cli.app import VERBS, app
+from tests.cli.harness import assert_refusal_shape
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GROUPS = {"catalog": ("list", "show", "schema", "check")}
@@ -63,3 +64,45 @@ def test_planning_imports_no_verb_that_it_does_not_need():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+TEXTS = {
+    ("detect",): ("--root", "--facts", "--assume-l4t", "--save"),
+    ("plan",): ("--facts", "--root", "--device", "--model", "--draft", "--set", "--bind", "--name"),
+    ("render",): ("-o", "--image", "--api-key-file"),
+    ("deploy",): ("--model", "--draft"),
+    ("inspect", "x"): ("--save", "--draft"),
+    ("catalog", "list"): ("--device", "--drafts-for"),
+    ("catalog", "schema"): ("-o",),
+}
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+@pytest.mark.parametrize(
+    ("words", "option"), [(words, option) for words, found in TEXTS.items() for option in found]
+)
+def test_a_blank_value_is_refused_and_its_option_named(cli, words, option, blank):
+    answer = cli(*words, option, blank)
+    assert answer.status == 2
+    assert_refusal_shape(answer.err)
+    assert option in answer.err
+    assert "it is empty" in " ".join(answer.err.split())
+    assert cli.written() == []
+
+
+@pytest.mark.parametrize("words", [("pull",), ("verify",), ("inspect",), ("catalog", "show")])
+def test_a_blank_argument_is_refused(cli, words):
+    answer = cli(*words, "")
+    assert answer.status == 2
+    assert "it is empty" in " ".join(answer.err.split())
+
+
+def test_no_text_parameter_of_any_verb_is_left_out():
+    def parameters(command):
+        yield from command.params
+        for verb in getattr(command, "commands", {}).values():
+            yield from parameters(verb)
+
+    for verb in VERBS:
+        for found in parameters(app.get_command(click.Context(app), verb)):
+            assert found.type is not click.STRING or found.callback is not None, (verb, found.name)

@@ -1,5 +1,6 @@
 """The edge: every failure becomes one message and one status; a bug says that it is one."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -79,3 +80,62 @@ def test_a_reader_that_has_gone_is_no_error():
     code = f"set -o pipefail; {line}"
     done = subprocess.run(["bash", "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess:
+    """A command line as a shell runs it; `{us}` is the program."""
+    line = line.format(us=f"{sys.executable} -m speccompose", plan=f"plan {' '.join(THOR + QWEN)}")
+    environ = {**os.environ, "PYTHONUNBUFFERED": "", **environment}
+    return subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, env=environ
+    )
+
+
+FULL = "error: cannot write the output: No space left on device\n"
+CLOSED = "error: cannot write the output: it is closed\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("{us} {plan} >/dev/full", 1, FULL),
+        ("{us} --version >/dev/full", 1, FULL),
+        ("{us} plan --help >/dev/full", 1, FULL),
+        ("{us} {plan} >&-", 1, CLOSED),
+        ("{us} --version >&-", 1, CLOSED),
+        ("{us} {plan} 2>&- >/dev/null", 0, ""),
+        ("{us} {plan} <&- >&- 2>&-", 1, ""),
+        ("{us} {plan} --depth 0 2>/dev/full", 2, ""),
+        ("{us} {plan} >/dev/full 2>/dev/full", 1, ""),
+    ],
+)
+def test_an_output_that_takes_nothing(line, status, said, unbuffered):
+    done = shell(line, PYTHONUNBUFFERED=unbuffered)
+    assert (done.returncode, done.stderr) == (status, said)
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-", "> >(exec 0<&-; sleep 2)"])
+def test_a_refusal_keeps_its_status_and_its_message(output):
+    done = shell("{us} {plan} --depth 0 --json " + output)
+    assert done.returncode == ExitStatus.USAGE, done.stderr
+    assert "--depth 0 is out of range" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_argument_that_is_no_text(cli):
+    for argv in (("plan", "--model", "a\udcff"), ("\udcff",), ("plan", "--facts", "b\udcff")):
+        answer = cli(*argv)
+        assert answer.status == ExitStatus.USAGE
+        assert_refusal_shape(answer.err)
+        assert "\\udcff" in answer.err
+
+
+def test_the_current_folder_is_gone(cli):
+    gone = cli.here / "gone"
+    gone.mkdir()
+    cli.monkeypatch.chdir(gone)
+    gone.rmdir()
+    answer = cli("plan", *THOR, *QWEN)
+    assert answer.status == ExitStatus.USAGE
+    assert_refusal_shape(answer.err)

@@ -31,3 +31,23 @@ def test_a_terminal_gets_one_moving_line_per_step():
     assert len(lines) == 3
     assert lines[0].count("\r") == 2
     assert all(len(part) <= WIDTH for line in lines for part in line.split("\r"))
+
+
+class Full(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(28, "No space left on device")
+
+
+class FullScreen(Full):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_work_goes_on_when_nobody_can_be_told():
+    for stream in (Full(), FullScreen()):
+        done = []
+        with redirect_stderr(stream), ProgressLine() as say:
+            say(Progress("image", "bringing x"))
+            say(Progress("start", "starting y"))
+            done.append("the work")
+        assert done == ["the work"]
