@@ -28,6 +28,7 @@ BOTTOM_UP = [
     "pipeline",
     "proposals",
     "local_model",
+    "recheck",
     "serving",
     "acceptance",
     "cli",

@@ -3,6 +3,7 @@
 Layer: cli.
 """
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from speccompose.catalog.schema import write_schemas
 from speccompose.cli import session
 from speccompose.cli.options import board_options, board_source
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus, UsageError
+from speccompose.errors import DataError, ExitStatus, UsageError
 from speccompose.plan.models import find_model
+from speccompose.recheck import recheck_models
 from speccompose.report.catalog_text import catalog_text, drafts_text, tables
 from speccompose.report.fits_text import fits_text
 from speccompose.vocab.request import StackRequest
@@ -83,10 +85,29 @@ def schema(output: str) -> int:
 
 @catalog.command()
 def check() -> int:
-    """Check every data file, shipped and your own; all mistakes at once."""
-    known = session.catalog(session.settings())
+    """Check every data file, shipped and your own; all mistakes at once.
+
+    Figures of models whose weights are here are compared with what the files say.
+    """
+    settings = session.settings()
+    known = session.catalog(settings)
     total = sum(len(entries) for entries in tables(known).values())
     echo(f"{total} entries, no mistakes")
     for overlay in known.overlays:
         echo(f"  yours: {overlay}")
+    found = recheck_models(known, Path(settings.state_root) / "models", date.today())
+    if found.compared:
+        echo(f"compared with the weights that are here: {', '.join(found.compared)}")
+    for line in found.unreadable:
+        echo(f"  not readable: {line}")
+    if found.differences:
+        raise DataError(
+            f"{len(found.differences)} catalog figures differ from the weights that are here",
+            [
+                f"{d.model} {d.figure}: catalog {d.catalog}, files {d.files}"
+                for d in found.differences
+            ],
+            hint="mend profiles/models/<id>.yaml, or pull the checkpoint that it describes",
+            code="figures_differ",
+        )
     return int(ExitStatus.DONE)
