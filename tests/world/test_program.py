@@ -14,7 +14,10 @@ def test_same_bytes_and_nothing_but_the_device_layer(tmp_path):
     assert onboard_program() == program.read_bytes()
     names = zipfile.ZipFile(program).namelist()
     assert "speccompose/device/probe.py" in names
-    assert all(name.startswith(("speccompose/device/", "speccompose/__init__", "__main__")) for name in names)
+    assert all(
+        name.startswith(("speccompose/device/", "speccompose/__init__", "__main__"))
+        for name in names
+    )
 
 
 def test_it_runs_outside_the_checkout(tmp_path):
