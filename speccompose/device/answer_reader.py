@@ -81,6 +81,7 @@ class AnswerReader:
         self._times: List[float] = []
         self._totals: List[Optional[int]] = []
         self._finished: Optional[str] = None
+        self._closed: Optional[float] = None
 
     def feed(self, piece: bytes, now: float) -> None:
         """Take the next bytes of the stream, which came at ``now``.
@@ -129,6 +130,8 @@ class AnswerReader:
         if isinstance(timings, dict):
             self._drafted, self._accepted = timings.get("draft_n"), timings.get("draft_n_accepted")
         text = self._text(event)
+        if self._finished is not None and self._closed is None:
+            self._closed = now
         counts_along = bool(self._totals) and self._totals[-1] is not None
         if text or (counts_along and (self._tokens or 0) > before):
             self._times.append(now)
@@ -152,7 +155,8 @@ class AnswerReader:
         spread evenly over the pieces: a piece may hold several tokens.
         """
         if not self._times:
-            return ()
+            # Tokens may be no whole character yet: they came, though no text did.
+            return ((self._closed, float(self._tokens)),) if self._tokens and self._closed else ()
         totals = [total for total in self._totals if total is not None]
         if len(totals) == len(self._times):
             before = [0] + totals
@@ -164,7 +168,7 @@ class AnswerReader:
         """Why a complete answer is not the one that was asked for; None when it is."""
         if self._tokens is None:
             return "the server does not say how many tokens it generated (no usage)"
-        if self._tokens < 1 or not self._times:
+        if self._tokens < 1:
             return f"no token came (finish reason {self._finished})"
         if ask.fixed_length and self._tokens != ask.output_tokens:
             return (

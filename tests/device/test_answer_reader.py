@@ -104,6 +104,14 @@ def test_what_was_not_asked_for_is_an_error(events, done, wanted):
     assert wanted in read(events, done=done).error
 
 
+def test_tokens_that_are_no_whole_character_came_all_the_same():
+    sample = read([event(None, finish="length", usage=6)])
+    assert sample.error is None
+    assert (sample.tokens, sample.text) == (6, "")
+    assert len(sample.arrivals) == 1
+    assert sample.tpot_s is None
+
+
 def test_fewer_tokens_are_fine_where_the_length_is_free():
     sample = read([event("a", finish="stop", usage=4)], Ask(6, fixed_length=False))
     assert sample.error is None
