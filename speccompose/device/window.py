@@ -58,7 +58,7 @@ def quick_pace(output_tokens: int) -> Pace:
     return Pace(
         prompts=3,
         prompts_per_client=1,
-        output_tokens=min(output_tokens, 32),
+        output_tokens=min(output_tokens, 24),
         check_prompts=4,
         check_tokens=24,
     )
