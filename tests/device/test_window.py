@@ -120,7 +120,7 @@ def test_greedy_answers_stand_in_order_however_many_at_once():
 
 def test_paces():
     full, quick = full_pace(128), quick_pace(128)
-    assert (full.output_tokens, quick.output_tokens) == (128, 32)
+    assert (full.output_tokens, quick.output_tokens) == (128, 24)
     assert (full.requests(1), full.requests(8)) == (11, 32)
     assert (quick.requests(1), quick.requests(8)) == (3, 8)
     assert quick_pace(16).output_tokens == 16
