@@ -5,6 +5,7 @@ Layer: cli.
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,58 +31,61 @@ from speccompose.report.checkpoint_text import (
     inspect_document,
     pair_text,
 )
+from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.checkpoint import CheckpointFacts, PairVerdict
+from speccompose.vocab.method import MethodId
 from speccompose.vocab.model import ModelEntry, Pairing
 from speccompose.world.output_file import write_output
+
+METHODS = ("mtp", "eagle3", "dflash", "dspark", "draft_model")
+
+
+class Asked(Frozen, frozen=True, kw_only=True):
+    """The options of one call."""
+
+    draft: str | None
+    method: MethodId | None
+    repair_index: bool
+    save: str | None
+    force: bool
+    as_json: bool
 
 
 @click.command()
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @click.option("--draft", metavar="CHECKPOINT", help="whether this draft fits it")
+@click.option("--method", type=click.Choice(METHODS), help="judge it for this way to speculate")
 @click.option("--repair-index", is_flag=True, help="register MTP tensors outside the index")
 @click.option("--save", metavar="FILE", help="write a catalog entry for your own profiles/models")
 @click.option("--force", is_flag=True, help="with --save: replace a file that is there")
 @click.option("--json", "as_json", is_flag=True, help="facts and verdict as JSON")
-def inspect(
-    checkpoint: str,
-    draft: str | None,
-    repair_index: bool,
-    save: str | None,
-    force: bool,
-    as_json: bool,
-) -> int:
+def inspect(checkpoint: str, as_json: bool, **options: Any) -> int:
     """Read config, headers and metadata of a folder or GGUF; never load weights.
 
     Exit 3 when it is no usable checkpoint, 7 when the draft does not fit.
     """
     try:
-        return _inspect(checkpoint, draft, repair_index, save=save, force=force, as_json=as_json)
+        return _inspect(Path(checkpoint).expanduser(), Asked(as_json=as_json, **options))
     except DataError as error:
         if as_json:
             echo_json({"findings": refusal_document(error, device=None).findings})
         raise
 
 
-def _inspect(
-    checkpoint: str,
-    draft: str | None,
-    repair_index: bool,
-    *,
-    save: str | None,
-    force: bool,
-    as_json: bool,
-) -> int:
-    path = Path(checkpoint).expanduser()
+def _inspect(path: Path, asked: Asked) -> int:
     known = session.catalog(session.settings())
-    repair = repair_of(path) if repair_index else None
+    repair = repair_of(path) if asked.repair_index else None
     target = with_known_base(inspect_checkpoint(path), known)
-    other = inspect_checkpoint(Path(draft).expanduser()) if draft is not None else None
-    verdict = judged(target, other, known) if other is not None else None
+    other = inspect_checkpoint(Path(asked.draft).expanduser()) if asked.draft else None
+    if asked.method == "mtp" and other is None and target.mtp.state != "present":
+        raise no_heads(target)
+    verdict = judged(target, other, known, asked.method) if other is not None else None
     fits = verdict is None or verdict.matches
     saved = None
-    if save is not None and fits:
-        saved = save_entry(Path(save).expanduser(), target, other, known=known, force=force)
+    if asked.save is not None and fits:
+        place = Path(asked.save).expanduser()
+        saved = save_entry(place, target, other, known=known, force=asked.force)
     document = InspectDocument(
         checkpoint=target,
         draft=other,
@@ -89,7 +93,7 @@ def _inspect(
         repaired_tensors=repair.tensors if repair is not None else None,
         saved=saved,
     )
-    if as_json:
+    if asked.as_json:
         echo_json(inspect_document(document))
     else:
         echo(_text(document, repair))
@@ -110,10 +114,23 @@ def repair_of(path: Path) -> Repair:
         raise located(error, path) from None
 
 
-def judged(target: CheckpointFacts, draft: CheckpointFacts, catalog: Catalog) -> PairVerdict:
+def judged(
+    target: CheckpointFacts, draft: CheckpointFacts, catalog: Catalog, method: MethodId | None
+) -> PairVerdict:
     """The verdict on the engine that such a target is given to."""
     engine = catalog.engines["llama.cpp" if target.container == "gguf" else "vllm"]
-    return judge_pair(target, draft, None, engine, None)
+    return judge_pair(target, draft, method, engine, None)
+
+
+def no_heads(target: CheckpointFacts) -> SpeculationError:
+    """Make the refusal of mtp for a checkpoint without prediction heads (status 7)."""
+    return SpeculationError(
+        f"{target.name} has no prediction heads that an engine would find",
+        [f"heads: {target.mtp.state}, config says {target.mtp.heads}"],
+        hint="take a conversion that keeps them, repair the index, or another method",
+        code="pair_mismatch",
+        source="rules section 3",
+    )
 
 
 def refused_pair(verdict: PairVerdict) -> SpeculationError:

@@ -224,3 +224,23 @@ def test_help_names_every_option(cli):
     text = cli("inspect", "--help").out
     for option in ("--draft", "--repair-index", "--save", "--json"):
         assert option in text
+
+
+def test_a_plain_model_as_dflash_draft_is_refused(cli, target):
+    """llama.cpp aborts on it and vLLM fails at load: the file says it before anything starts."""
+    plain = write_hf(cli.here / "org--plain", QWEN3_8B, {"model.safetensors": plain_tensors(36)})
+    write_tokenizer(plain, ["a", "b", "ab"])
+    run = cli("inspect", str(target), "--draft", str(plain), "--method", "dflash")
+    assert run.status == 7
+    assert cli("inspect", str(target), "--draft", str(plain)).status == 0
+
+
+def test_mtp_without_heads_is_refused(cli, target):
+    run = cli("inspect", str(target), "--method", "mtp")
+    assert run.status == 7
+    assert "no prediction heads" in run.err
+
+
+def test_mtp_with_heads_outside_the_index_is_refused_until_repaired(cli, outside):
+    assert cli("inspect", str(outside), "--method", "mtp").status == 7
+    assert cli("inspect", str(outside), "--repair-index", "--method", "mtp").status == 0
