@@ -83,12 +83,18 @@ def judge(baseline, speculative, *, tmp_path=None, arms=None, conditions=None, *
     return done
 
 
-def outcome(*args, **more):
-    return judge(*args, **more).verdict.outcome
+def decided(*args, tmp_path=None, **more):
+    """Judge again where a busy test machine left it open: that answer is honest, not wrong."""
+    for attempt in range(4):
+        folder = None if tmp_path is None else tmp_path / str(attempt)
+        done = judge(*args, tmp_path=folder, **more)
+        if done.verdict.outcome != "inconclusive":
+            break
+    return done, folder
 
 
 def test_accepted(tmp_path):
-    done = judge(BASE, speculating(3.0, 2.0), tmp_path=tmp_path)
+    done, tmp_path = decided(BASE, speculating(3.0, 2.0), tmp_path=tmp_path)
     report = done.as_dict()
     assert report["outcome"] == "accepted"
     assert report["synthetic"] is False
@@ -109,13 +115,13 @@ def test_accepted(tmp_path):
 def test_accepted_on_vllm_with_bursts():
     base = Script(engine=VLLM, rates=BASE.rates, usage="continuous")
     spec = speculating(3.0, 2.0, engine=VLLM, usage="continuous", one_chunk_per_step=True)
-    assert outcome(base, spec) == "accepted"
+    assert decided(base, spec)[0].verdict.outcome == "accepted"
 
 
 def test_marginal():
     """Limits far apart, so that a busy test machine cannot blur them."""
     rules = RULES._replace(gain_accept_pct=150.0, gain_reject_pct=1.0)
-    assert outcome(BASE, speculating(1.5, 1.5), rules=rules) == "marginal"
+    assert decided(BASE, speculating(1.5, 1.5), rules=rules)[0].verdict.outcome == "marginal"
 
 
 @pytest.mark.parametrize(
@@ -127,7 +133,7 @@ def test_marginal():
     ],
 )
 def test_rejected(spec, wanted):
-    verdict = judge(BASE, spec).verdict
+    verdict = decided(BASE, spec)[0].verdict
     assert verdict.outcome == "rejected"
     assert any(wanted in reason for reason in verdict.reasons)
 
