@@ -29,7 +29,7 @@ _SECRET_ENDS = ("apikey", "hft", "accesskey")
 
 _BOARD = (
     click.option("--device", metavar="ID", help="plan for this module (see catalog list)"),
-    click.option("--l4t", metavar="X.Y.Z", help="with --device: its L4T release"),
+    click.option("--l4t", metavar="X.Y.Z", help="with --device: its L4T (default: newest listed)"),
     click.option("--root", metavar="DIR", help="read the board from this root folder"),
     click.option("--facts", metavar="FILE", help="read the board from a facts file"),
     click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded in the plan"),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
+import msgspec
 
 from speccompose import serving
 from speccompose.cli import session
@@ -34,12 +35,15 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="the result as JS
 
 
 @contextmanager
-def this_machine() -> Iterator[serving.Here]:
+def this_machine(*, overlays: bool = True) -> Iterator[serving.Here]:
     """Settings, catalog and ports of this machine, with progress on standard error.
 
     A lost session (SIGHUP) and a stopping service (SIGTERM) end a verb as Ctrl-C does: undone.
+    Verbs on what is installed need no ``overlays``: a typo in one must not keep a stack running.
     """
     settings = session.settings()
+    if not overlays:
+        settings = msgspec.structs.replace(settings, overlays=())
     with ProgressLine() as say, signals_interrupt():
         yield serving.Here(
             settings=settings, catalog=session.catalog(settings), ports=real_ports(), say=say
@@ -124,7 +128,7 @@ def refuse_plan_options() -> None:
 @AS_JSON
 def verify(stack: str, as_json: bool) -> int:
     """Check health, ask for one real answer, see that it speculates."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
         proof = operate.verify(stack, roots(here.settings), ports=here.ports, say=here.say)
     if as_json:
@@ -139,7 +143,7 @@ def verify(stack: str, as_json: bool) -> int:
 @AS_JSON
 def status(stack: str | None, as_json: bool) -> int:
     """Show what runs, since when, and how it does; without STACK every stack."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         place = roots(here.settings)
         if stack is None:
             found = operate.all_status(place, ports=here.ports)
@@ -159,7 +163,7 @@ def status(stack: str | None, as_json: bool) -> int:
 @click.option("-f", "--follow", is_flag=True, help="go on as the log grows")
 def logs(stack: str, tail: int, follow: bool) -> int:
     """Show the server's log, without secrets."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         stack, place = serving.stack_of(stack, here.settings), roots(here.settings)
         if follow:
             operate.follow_logs(stack, place, ports=here.ports, on_text=print_raw, tail=tail)
@@ -177,7 +181,7 @@ def print_raw(text: str) -> None:
 @STACK
 def stop(stack: str) -> int:
     """Stop a stack; it stays installed, `deploy STACK` starts it again."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
         operate.stop(stack, roots(here.settings), ports=here.ports)
     echo(f"{stack} is stopped; start it with: speccompose deploy {stack}")
@@ -190,7 +194,7 @@ def stop(stack: str) -> int:
 @click.option("--weights", is_flag=True, help="its weights too, where no other stack uses them")
 def remove(stack: str, volumes: bool, weights: bool) -> int:
     """Remove a stack from this board; weights stay unless asked."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
         gone = operate.remove(
             stack, roots(here.settings), ports=here.ports, volumes=volumes, weights=weights
@@ -203,7 +207,7 @@ def remove(stack: str, volumes: bool, weights: bool) -> int:
 @STACK
 def rollback(stack: str) -> int:
     """Let the previous release of a stack serve again."""
-    with this_machine() as here, as_our_errors():
+    with this_machine(overlays=False) as here, as_our_errors():
         stack, place = serving.stack_of(stack, here.settings), roots(here.settings)
         done = transaction.rollback(stack, place, ports=here.ports, say=here.say)
     echo(deploy_text(done))

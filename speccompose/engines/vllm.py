@@ -29,7 +29,7 @@ OWNED: Mapping[str, str] = {
     "--served-model-name": "the name served is always the repo id",
     "--model": "use --model",
     "--tokenizer": "the tokenizer belongs to the model",
-    "--revision": "use speccompose lock",
+    "--revision": "weights are mounted as pulled; the catalog pins revisions",
     "--config": "use --api-key-file",
     "--api-key": "use --api-key-file",
     "--hf-token": "the token belongs to pull alone",

@@ -152,7 +152,7 @@ def pick_build(
 def usable_builds(device: ResolvedDevice, image: ImageEntry, *, by_name: bool) -> tuple[Build, ...]:
     """Builds that may be taken at all: no Orin-era tag on Thor, no unresolved floating tag.
 
-    A floating build without a digest that is not automatic waits for `speccompose lock`; so it is
+    A floating build without a digest that is not automatic waits for a digest; so it is
     refused even by name. Other builds that are not automatic are taken by name.
     """
     return tuple(
@@ -174,7 +174,7 @@ def why_unusable(device: ResolvedDevice, image: ImageEntry) -> str:
         if words:
             return f"its tag says {words[0]}: never on Thor"
     if any(_awaits_lock(build) for build in image.builds):
-        return "floating tag, unusable until `speccompose lock` resolves it to a digest"
+        return "floating tag: name it by digest (--image REF@sha256:...) to use it"
     return "taken by --image only, never by itself"
 
 
@@ -234,7 +234,7 @@ def _findings(
             warning(
                 "floating_tag",
                 f"{build.reference} can change under the same name",
-                hint="`speccompose lock` pins it to a digest",
+                hint="name it by digest (REF@sha256:...) to pin it",
                 source=build.source,
             )
         )

@@ -15,6 +15,8 @@ def plan_text(document: PlanDocument, *, explain: bool = False) -> str:
     if document.memory is not None:
         lines += ["", *memory_lines(document.memory)]
     lines += findings_lines(document.findings)
+    if document.overlays:
+        lines += ["", "your own data", *columns([[item] for item in document.overlays])]
     if explain:
         lines += explain_lines(document)
     if document.digest:

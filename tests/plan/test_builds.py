@@ -150,7 +150,7 @@ def test_an_unresolved_floating_build_is_taken_by_nobody(catalog: Catalog) -> No
     for by_name in (False, True):
         refused = pick(catalog, "agx-thor-t5000", entry, by_name=by_name)
         assert isinstance(refused, Rejection)
-        assert "lock" in refused.reason
+        assert "by digest" in refused.reason
     locked = image(catalog, msgspec.structs.replace(waiting, digest="sha256:" + "1" * 64))
     assert version(pick(catalog, "agx-thor-t5000", locked, by_name=True)) == "0.27.1"
 

@@ -129,8 +129,8 @@ def test_i05_a_floating_tag_with_a_known_version_is_taken_with_a_warning(
     assert pinned.build.digest == DIGEST
 
 
-def test_i05_the_gemma4_image_waits_for_lock_and_runs_once_pinned(catalog: Catalog) -> None:
-    assert "lock" in refused(catalog, ORIN_R36, GEMMA4)
+def test_i05_the_gemma4_image_waits_for_a_digest_and_runs_once_pinned(catalog: Catalog) -> None:
+    assert "by digest" in refused(catalog, ORIN_R36, GEMMA4)
     pinned = taken(catalog, ORIN_R36, f"{GEMMA4}@{DIGEST}")
     assert pinned.image.id == "vllm-iot-gemma4"
     assert pinned.build.reference == f"{GEMMA4}@{DIGEST}"
