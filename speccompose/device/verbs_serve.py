@@ -1,0 +1,112 @@
+"""The verbs that let a stack serve, look at it, and take it away.
+
+Layer: device (standard library, Python 3.6 until a verb is called; see `verb`).
+"""
+
+import argparse
+
+from speccompose.device.verb import (
+    Report,
+    Verb,
+    folder_of,
+    name_of,
+    own_folder,
+    roots_of,
+    stack_argument,
+    this_board,
+)
+
+
+def _deploy(options: argparse.Namespace) -> Report:
+    from speccompose.device import interrupts, transaction
+
+    with interrupts.signals_interrupt():
+        done = transaction.deploy(
+            folder_of(options), roots_of(options), ports=this_board(), say=options.say
+        )
+    return done.as_dict()
+
+
+def _rollback(options: argparse.Namespace) -> Report:
+    from speccompose.device import interrupts, transaction
+
+    with interrupts.signals_interrupt():
+        done = transaction.rollback(
+            name_of(options), roots_of(options), ports=this_board(), say=options.say
+        )
+    return done.as_dict()
+
+
+def _recover(options: argparse.Namespace) -> Report:
+    from speccompose.device import restore
+
+    done = restore.recover(name_of(options), roots_of(options), ports=this_board(), say=options.say)
+    return {"name": name_of(options), "done": done}
+
+
+def _verify(options: argparse.Namespace) -> Report:
+    from speccompose.device import operate
+
+    proof = operate.verify(name_of(options), roots_of(options), ports=this_board(), say=options.say)
+    return dict(proof._asdict())
+
+
+def _status(options: argparse.Namespace) -> Report:
+    from speccompose.device import operate
+
+    ports, roots = this_board(), roots_of(options)
+    if options.stack is None and own_folder() is None:
+        stacks = operate.all_status(roots, ports=ports)
+    else:
+        stacks = [operate.status(name_of(options), roots, ports=ports)]
+    return {"stacks": [stack.as_dict() for stack in stacks]}
+
+
+def _logs(options: argparse.Namespace) -> Report:
+    from speccompose.device import operate
+
+    text = operate.logs(name_of(options), roots_of(options), ports=this_board(), tail=options.tail)
+    return {"name": name_of(options), "lines": text.splitlines()}
+
+
+def _stop(options: argparse.Namespace) -> Report:
+    from speccompose.device import operate
+
+    operate.stop(name_of(options), roots_of(options), ports=this_board())
+    return {"name": name_of(options), "stopped": True}
+
+
+def _remove(options: argparse.Namespace) -> Report:
+    from speccompose.device import operate
+
+    done = operate.remove(
+        name_of(options),
+        roots_of(options),
+        ports=this_board(),
+        volumes=options.volumes,
+        weights=options.weights,
+    )
+    return dict(done._asdict())
+
+
+def _logs_arguments(parser: argparse.ArgumentParser) -> None:
+    stack_argument(parser)
+    parser.add_argument("--tail", type=int, default=200, help="how many lines")
+
+
+def _remove_arguments(parser: argparse.ArgumentParser) -> None:
+    stack_argument(parser)
+    parser.add_argument("--volumes", action="store_true", help="compile caches too")
+    parser.add_argument("--weights", action="store_true", help="weights nobody else uses too")
+
+
+VERBS = (
+    Verb("deploy", "let this stack serve, or put everything back", stack_argument, _deploy),
+    Verb("verify", "health, one real answer, speculation, version", stack_argument, _verify),
+    Verb("rollback", "let the previous release serve again", stack_argument, _rollback),
+    Verb("recover", "finish a deploy that a power cut left", stack_argument, _recover),
+    Verb("status", "how a stack stands; all of them without a name", stack_argument, _status),
+    Verb("logs", "the last lines of the server's log", _logs_arguments, _logs),
+    Verb("stop", "stop a stack; it stays installed", stack_argument, _stop),
+    Verb("remove", "take a stack off this board", _remove_arguments, _remove),
+)

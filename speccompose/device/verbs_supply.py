@@ -1,0 +1,39 @@
+"""The verbs that bring images and weights.
+
+Layer: device (standard library, Python 3.6 until a verb is called; see `verb`).
+"""
+
+import argparse
+
+from speccompose.device.errors import USAGE, DeviceError
+from speccompose.device.verb import Report, Verb, folder_of, roots_of, stack_argument, this_board
+
+_HUB = "https://huggingface.co"
+
+
+def _pull(options: argparse.Namespace) -> Report:
+    from pathlib import Path
+
+    from speccompose.device import hub, pull, small_file
+
+    token = None
+    if options.token_file:
+        try:
+            token = small_file.read_small_text(Path(options.token_file), 65536).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DeviceError(USAGE, "cannot read the token file", [str(error)])
+    address = options.hub or options.environment.get("SPECCOMPOSE_HUB") or _HUB
+    sources = pull.Sources(hub.Hub(address, token))
+    done = pull.pull_stack(
+        folder_of(options), roots_of(options), ports=this_board(), sources=sources, say=options.say
+    )
+    return dict(done._asdict())
+
+
+def _pull_arguments(parser: argparse.ArgumentParser) -> None:
+    stack_argument(parser)
+    parser.add_argument("--hub", help="the model hub or a mirror of it")
+    parser.add_argument("--token-file", help="a file with the hub token")
+
+
+VERBS = (Verb("pull", "bring image and weights", _pull_arguments, _pull),)
