@@ -7,10 +7,11 @@ error finding, on standard output; the message for people goes to standard error
 from types import TracebackType
 
 from speccompose import pipeline
-from speccompose.cli.output import echo_json
+from speccompose.cli.output import echo, echo_json
 from speccompose.errors import SpecComposeError
 from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.export import refusal_document
+from speccompose.report.failure import warning_text
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.document import PlanDocument
@@ -36,8 +37,16 @@ class Attempt:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._as_json and isinstance(error, SpecComposeError):
-            echo_json(self.refusal(error))
+        if isinstance(error, SpecComposeError):
+            self.tell(error)
+
+    def tell(self, error: SpecComposeError) -> None:
+        """Print what stands beside a refusal: the contract's object, or the warnings as text."""
+        refused = self.refusal(error)
+        if self._as_json:
+            echo_json(refused)
+        elif warnings := warning_text(refused.findings):
+            echo(warnings, err=True)  # what is odd about a board is often why it is refused
 
     def refusal(self, error: SpecComposeError) -> PlanDocument:
         """The contract's object for a refusal at this point."""

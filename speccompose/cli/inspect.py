@@ -67,7 +67,7 @@ def inspect(checkpoint: str, as_json: bool, **options: Any) -> int:
     """
     try:
         return _inspect(Path(checkpoint).expanduser(), Asked(as_json=as_json, **options))
-    except DataError as error:
+    except (DataError, _NoHeadsError) as error:
         if as_json:
             echo_json({"findings": refusal_document(error, device=None).findings})
         raise
@@ -122,9 +122,13 @@ def judged(
     return judge_pair(target, draft, method, engine, None)
 
 
+class _NoHeadsError(SpeculationError):
+    """Raised before there is a document that could say it, unlike a pair that does not fit."""
+
+
 def no_heads(target: CheckpointFacts) -> SpeculationError:
     """Make the refusal of mtp for a checkpoint without prediction heads (status 7)."""
-    return SpeculationError(
+    return _NoHeadsError(
         f"{target.name} has no prediction heads that an engine would find",
         [f"heads: {target.mtp.state}, config says {target.mtp.heads}"],
         hint="take a conversion that keeps them, repair the index, or another method",

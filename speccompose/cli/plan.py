@@ -47,8 +47,7 @@ def plan(as_json: bool, explain: bool, suggest: bool, **values: Any) -> int:
             if not suggest:
                 raise
             nearest = proposals.suggest(request, board, catalog)
-            if as_json:
-                echo_json(attempt.refusal(error))
+            attempt.tell(error)
             echo(failure_text(error), err=True)
             echo(fits_text(None, nearest), err=True)
             return int(error.status)

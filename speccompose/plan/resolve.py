@@ -23,7 +23,7 @@ from speccompose.plan.release import (
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.device import DeviceProfile
 from speccompose.vocab.facts import DetectedDevice, ResolvedDevice
-from speccompose.vocab.finding import Decision, Finding, warning
+from speccompose.vocab.finding import Decision, Finding, info, warning
 from speccompose.vocab.versions import within
 
 
@@ -82,6 +82,7 @@ def resolve_named(device_id: str, l4t: str | None, catalog: Catalog) -> Resolved
         memory_of_profile(profile),
         catalog=catalog,
         decisions=(Decision(subject="module", value=profile.id, rule="named with --device"),),
+        findings=_taken_for_granted(profile, l4t, release),
     )
     refusal = refusal_of(profile, release.l4t, catalog)
     if refusal is not None:
@@ -127,6 +128,22 @@ def _assemble(
             *release.findings,
             *memory.findings,
             *l4t_findings(profile, release.l4t),
+        ),
+    )
+
+
+def _taken_for_granted(
+    profile: DeviceProfile, l4t: str | None, release: ReleaseMatch
+) -> tuple[Finding, ...]:
+    """Which L4T a plan by --device alone is for: a board with an older one needs another plan."""
+    if l4t is not None or release.l4t is None:
+        return ()
+    return (
+        info(
+            "newest_l4t_taken",
+            f"planned for L4T {release.l4t}, the newest listed for {profile.id}",
+            hint="say --l4t X.Y.Z for a board with another release",
+            source="contract, device ids",
         ),
     )
 

@@ -4,8 +4,10 @@ Layer: report. Pure.
 """
 
 import textwrap
+from collections.abc import Iterable
 
 from speccompose.errors import SpecComposeError
+from speccompose.vocab.finding import Finding, Severity
 
 WIDTH = 80
 
@@ -18,6 +20,17 @@ def failure_text(error: SpecComposeError) -> str:
             lines += wrapped(f"  {line}", indent="    ")
     if error.hint:
         lines += wrapped(f"  hint: {error.hint}", indent="    ")
+    return "\n".join(lines)
+
+
+def warning_text(findings: Iterable[Finding]) -> str:
+    """The warnings that stand beside a refusal, in the shape of an error; '' without any."""
+    lines: list[str] = []
+    for finding in findings:
+        if finding.severity is Severity.WARNING:
+            lines += wrapped(f"warning: {finding.message}", indent="  ")
+            if finding.hint:
+                lines += wrapped(f"  hint: {finding.hint}", indent="    ")
     return "\n".join(lines)
 
 

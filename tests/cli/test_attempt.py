@@ -60,3 +60,14 @@ def test_all_is_known(catalog):
     document = attempt.refusal(caught.value)
     assert document.request == attempt.request
     assert document.findings[-1].code == caught.value.code
+
+
+def test_a_refusal_in_text_shows_the_warnings_that_stand_beside_it(capsys, catalog):
+    attempt = Attempt(as_json=False)
+    attempt.catalog = catalog
+    attempt.board = BoardSource(device="orin-nano-8gb", l4t="36.4.7")
+    fail(attempt, DataError("does not fit", code="x"))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("warning: L4T 36.4.7 can refuse large GPU allocations")
+    assert max(map(len, printed.err.splitlines())) <= 80

@@ -144,11 +144,15 @@ def test_a_named_device_has_the_newest_listed_release(catalog, device_id, l4t, j
     assert device.from_profile
     assert device.memory_mib == device.profile.memory.usable_mib
     assert device.os_reserve_mib == device.profile.memory.os_reserve_mib
-    assert device.findings == ()
+    assert [(item.severity.value, item.code) for item in device.findings] == (
+        [] if l4t is None else [("info", "newest_l4t_taken")]
+    )
+    assert all(l4t in item.message for item in device.findings)
 
 
 def test_a_named_release_is_taken_and_recorded(catalog):
     device = resolve_named("agx-orin-64gb", "36.4.3", catalog)
+    assert device.findings == ()
     assert (device.l4t, device.l4t_origin, device.jetpack) == ("36.4.3", "assumed", "6.2")
     assert any("--l4t" in decision.rule for decision in device.decisions)
     unlisted = resolve_named("agx-orin-64gb", "36.4.9", catalog)
