@@ -27,6 +27,7 @@ from speccompose.plan.plain import drafting_flags
 from speccompose.plan.render import render_stack
 from speccompose.plan.resolve import resolve_device, resolve_named
 from speccompose.plan.select import rank_images
+from speccompose.plan.shared_budget import leave_to_others
 from speccompose.plan.too_big import TooBigError
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
@@ -54,6 +55,7 @@ def identify_board(board: BoardSource, catalog: Catalog) -> ResolvedDevice:
     else:
         detected = detect_device(board.facts)
         device = resolve_device(detected, catalog, assume_l4t=board.assume_l4t)
+        device = leave_to_others(device, board.elsewhere_mib)
     return _as_committed(device, board.committed_available_mib)
 
 

@@ -32,6 +32,7 @@ from speccompose.vocab.finding import Finding, info
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.preview import Preview
 from speccompose.vocab.request import StackRequest
+from speccompose.world.neighbours import planned_elsewhere_mib
 from speccompose.world.onboard import as_finding, as_our_errors, roots, sources
 from speccompose.world.result_store import read_results
 from speccompose.world.stack_folder import write_stack
@@ -59,7 +60,8 @@ def plan_here(
     """
     catalog = with_local_model(request, here.catalog, date.today())
     measured = read_results(Path(here.settings.state_root))
-    board = msgspec.structs.replace(board, measured=measured)
+    elsewhere = planned_elsewhere_mib(_name(request, catalog), roots(here.settings))
+    board = msgspec.structs.replace(board, measured=measured, elsewhere_mib=elsewhere)
     committed = None if replan else committed_plan(request, here)
     if committed is None or committed.memory is None:
         return plan_stack(request, board, catalog)
@@ -249,8 +251,11 @@ def _read_plan(folder: Path) -> PlanDocument:
 def committed_plan(request: StackRequest, here: Here) -> PlanDocument | None:
     """plan.json of the release that serves under the request's name, if there is one."""
     catalog = with_local_model(request, here.catalog, date.today())
-    model = find_model(request, catalog).model
-    return installed_document(stack_name(model, request), here.settings)
+    return installed_document(_name(request, catalog), here.settings)
+
+
+def _name(request: StackRequest, catalog: Catalog) -> str:
+    return stack_name(find_model(request, catalog).model, request)
 
 
 def installed_document(name: str, settings: Settings) -> PlanDocument | None:

@@ -13,6 +13,7 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
 
     ``committed_available_mib``: what the running release was planned with; a redeploy plans with
     the same figure, so that the memory it holds itself does not change its digest.
+    ``elsewhere_mib``: what other stacks on this board were planned with.
     ``measured``: what acceptances on this board found; empty when it is not this machine.
     """
 
@@ -21,4 +22,5 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     facts: RawFacts | None = None
     assume_l4t: str | None = None
     committed_available_mib: int | None = None
+    elsewhere_mib: int = 0
     measured: tuple[MeasuredResult, ...] = ()
