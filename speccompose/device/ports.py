@@ -7,10 +7,11 @@ classes, bundled so that an operation takes one argument for the world and a tes
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple, Optional, Protocol, Sequence
 
 from speccompose.device.answers import Server
 from speccompose.device.docker_cli import Docker
+from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.machine import Machine
 from speccompose.device.plan_file import Plan
 
@@ -46,12 +47,74 @@ def silent(progress: Progress) -> None:
     """Say nothing."""
 
 
+class Units(Protocol):
+    """What starts programs when we are gone: systemd, where a board has it.
+
+    ``name`` is a unit's name without its suffix where nothing else is said.
+    """
+
+    def available(self) -> bool:
+        """Whether there is such a thing here and we may use it; the rest is only called then."""
+
+    def arm(self, name: str, after_s: float, argv: Sequence[str]) -> None:
+        """Let a program run once, ``after_s`` seconds from now; a timer of that name is replaced.
+
+        The time is monotonic: a clock that is set meanwhile changes nothing. It does not survive
+        a reboot; ``recover`` stands for it then.
+
+        Raises:
+            DeviceError: status 15 when it cannot be armed.
+        """
+
+    def disarm(self, name: str) -> None:
+        """Take a timer away; one that is not armed (any more) is none to take away.
+
+        May be called from within the program that the timer has started.
+        """
+
+    def is_armed(self, name: str) -> bool:
+        """Whether a timer waits under that name."""
+
+    def unit_state(self, unit: str) -> Optional[str]:
+        """'active', 'inactive', 'failed', ... of a whole unit name; None when not installed."""
+
+
+class NoUnits:
+    """A machine without systemd, as most containers are."""
+
+    def available(self) -> bool:
+        """Never."""
+        return False
+
+    def arm(self, name: str, after_s: float, argv: Sequence[str]) -> None:
+        """Refuse: what nobody will start must not be counted on."""
+        raise DeviceError(
+            PREFLIGHT,
+            "no timer can be armed on this machine",
+            ["systemd does not run here, or may not be asked"],
+            hint="deploy without --confirm-within: it commits by itself",
+            code="no_timer",
+        )
+
+    def disarm(self, name: str) -> None:
+        """Nothing is armed."""
+
+    def is_armed(self, name: str) -> bool:
+        """Never."""
+        return False
+
+    def unit_state(self, unit: str) -> Optional[str]:
+        """No unit is installed."""
+        return None
+
+
 class Ports(NamedTuple):
     """The world as operations see it."""
 
     docker: Docker
     machine: Machine
     connect: Connect = connect
+    units: Units = NoUnits()
 
 
 def real_ports() -> Ports:

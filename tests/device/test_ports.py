@@ -1,6 +1,9 @@
 """The world in one argument."""
 
-from speccompose.device.ports import Progress, connect, real_ports, silent
+import pytest
+
+from speccompose.device.errors import DeviceError
+from speccompose.device.ports import NoUnits, Progress, connect, real_ports, silent
 
 
 def test_a_plan_is_reached_where_it_listens(board):
@@ -12,3 +15,16 @@ def test_a_plan_is_reached_where_it_listens(board):
 def test_the_real_world_is_made_without_touching_it():
     assert real_ports().connect is connect
     assert silent(Progress("start", "nothing")) is None
+
+
+def test_where_nothing_can_be_armed_nothing_is_counted_on():
+    units = NoUnits()
+    assert (units.available(), units.is_armed("x"), units.unit_state("x.service")) == (
+        False,
+        False,
+        None,
+    )
+    units.disarm("x")
+    with pytest.raises(DeviceError) as caught:
+        units.arm("x", 600.0, ("check", "expire"))
+    assert (caught.value.status, caught.value.code) == (15, "no_timer")
