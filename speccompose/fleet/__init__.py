@@ -1,0 +1,1 @@
+"""Fleets: planned offline, rolled out in waves, journaled, resumable. Layer: fleet."""

@@ -1,0 +1,82 @@
+"""One line of a rollout's journal, and the phases a board goes through.
+
+Layer: vocab. The journal is the only state of a rollout; fleet/rollout_state.py folds it.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Phase = Literal[
+    "waiting",
+    "unreached",
+    "deferred",
+    "ready",
+    "pushing",
+    "pushed",
+    "staging",
+    "staged",
+    "applying",
+    "unconfirmed",
+    "declining",
+    "committed",
+    "already",
+    "pending",
+    "ineligible",
+    "skipped",
+    "untouched",
+    "inconclusive",
+    "failed",
+    "stuck",
+    "reverting",
+    "reverted",
+    "unreverted",
+]
+"""A board as the controller sees it. From ``applying`` on the board itself has been changed."""
+
+Event = Literal[
+    "opened",
+    "resumed",
+    "took_over",
+    "wave",
+    "board",
+    "seen",
+    "baking",
+    "promoted",
+    "without_speculation",
+    "pausing",
+    "paused",
+    "continued",
+    "aborting",
+    "finished",
+]
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line. ``t``: milliseconds of rollout time (only while a controller lives), ``at``: UTC.
+
+    ``board`` lines: ``was`` -> ``phase`` with ``reason``; ``digest`` is what the board is to get,
+    ``until`` a deadline in rollout time, ``evidence`` the hash of the report that decided it.
+    ``seen``: ``boards`` answered and nothing changed.
+    """
+
+    event: Event
+    t: int
+    at: str
+    actor: str
+    seq: int = 0
+    rollout: str | None = None
+    wave: int | None = None
+    board: str | None = None
+    was: Phase | None = None
+    phase: Phase | None = None
+    reason: str | None = None
+    message: str | None = None
+    digest: str | None = None
+    until: int | None = None
+    restarts: int | None = None
+    accepted_length: float | None = None
+    evidence: str | None = None
+    boards: tuple[str, ...] = ()
+    board_class: str | None = None
+    status: int | None = None
