@@ -36,7 +36,7 @@ class Codes:
         named = {item.arg: item.value for item in call.keywords}
         if name == "DeviceError" and len(call.args) > CODE_AT:
             named["code"] = call.args[CODE_AT]
-        if name in ("info", "warning") and isinstance(call.func, ast.Name) and call.args:
+        if name in ("info", "warning", "error") and isinstance(call.func, ast.Name) and call.args:
             for code in constants(call.args[0], around, tree):
                 self.findings[code].add(name)
         elif name == "HostFinding" and len(call.args) > 1:

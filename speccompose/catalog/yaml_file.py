@@ -27,6 +27,9 @@ from speccompose.catalog.problem import (
 from speccompose.vocab.base import Frozen
 
 MAX_NESTING: Final = 50
+Event = events.Event
+ScalarEvent = events.ScalarEvent
+_FRAME: Final = (events.StreamStartEvent, events.StreamEndEvent, events.DocumentEndEvent)
 _MAX_PROBLEMS: Final = 50
 _SYNTAX_HINTS: Final = (
     ("mapping values are not allowed", 'a text that contains ": " needs quotes around it'),
@@ -49,7 +52,7 @@ def parse(text: str, origin: str) -> YamlFile:
     Raises:
         InvalidDataError: naming ``origin``, line and column of everything that is refused.
     """
-    return _Builder(text, origin).build()
+    return Builder(text, origin).build()
 
 
 def parse_plain(text: str, origin: str = "YAML text") -> Plain:
@@ -96,8 +99,11 @@ class _RefusedError(Exception):
     """Stops the walk; the problem is already noted."""
 
 
-class _Builder:
-    """Builds the data from parser events, so that nothing is resolved behind our back."""
+class Builder:
+    """Builds the data from parser events, so that nothing is resolved behind our back.
+
+    shared_yaml.py builds on it for files that are not ours: anchors and several documents.
+    """
 
     def __init__(self, text: str, origin: str) -> None:
         self.text = text
@@ -135,6 +141,7 @@ class _Builder:
             raise _RefusedError
 
     def _document(self) -> Plain:
+        """The only document: a second one, or directives, are refused."""
         data: Plain = None
         documents = 0
         for event in self.events:
@@ -144,19 +151,14 @@ class _Builder:
                     self._refuse(event, (), "expected one document, found a second one")
                 if event.version is not None or event.tags:
                     self._refuse(event, (), "expected plain data, found a YAML directive")
-            elif not isinstance(
-                event,
-                (events.StreamStartEvent, events.StreamEndEvent, events.DocumentEndEvent),
-            ):
+            elif not isinstance(event, _FRAME):
                 data = self._node(event, ())
         return data
 
     def _node(self, event: events.Event, path: KeyPath) -> Plain:
         self.values[path] = _position(event)
         if isinstance(event, events.AliasEvent):
-            hint = "write the values out: data has no anchors, so that every file reads alone"
-            self._note(_position(event), path, "expected plain data, found an alias", hint)
-            return None
+            return self._alias(event, path)
         self._check_plain(event, path)
         if isinstance(event, events.ScalarEvent):
             return self._scalar(event, path)
@@ -165,6 +167,11 @@ class _Builder:
         if isinstance(event, events.SequenceStartEvent):
             return self._sequence(path)
         return self._mapping(path)
+
+    def _alias(self, event: events.Event, path: KeyPath) -> Plain:
+        hint = "write the values out: data has no anchors, so that every file reads alone"
+        self._note(_position(event), path, "expected plain data, found an alias", hint)
+        return None
 
     def _check_plain(self, event: events.Event, path: KeyPath) -> None:
         """Refuse an anchor or a tag."""
@@ -266,6 +273,16 @@ class _Builder:
     def _at_offset(self, offset: int) -> Position:
         before = source_lines(self.text[:offset])
         return Position(len(before), len(before[-1]) + 1)
+
+
+def begins_document(event: events.Event) -> bool:
+    """Whether another document begins here."""
+    return isinstance(event, events.DocumentStartEvent)
+
+
+def is_node(event: events.Event) -> bool:
+    """Whether data begins here, and no frame of the stream."""
+    return not isinstance(event, (*_FRAME, events.DocumentStartEvent))
 
 
 def _position(event: events.Event) -> Position:

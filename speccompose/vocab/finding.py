@@ -52,3 +52,10 @@ def warning(
 ) -> Finding:
     """Make a warning."""
     return Finding(severity=Severity.WARNING, code=code, message=message, hint=hint, source=source)
+
+
+def error(
+    code: str, message: str, *, hint: str | None = None, source: str | None = None
+) -> Finding:
+    """Make a finding that stands in the way."""
+    return Finding(severity=Severity.ERROR, code=code, message=message, hint=hint, source=source)
