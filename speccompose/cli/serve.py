@@ -17,6 +17,7 @@ from speccompose.cli.output import echo, echo_json
 from speccompose.cli.progress import ProgressLine
 from speccompose.device import operate, transaction
 from speccompose.device.interrupts import signals_interrupt
+from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.ports import real_ports
 from speccompose.errors import ExitStatus
 from speccompose.report.serving_text import (
@@ -125,16 +126,26 @@ def refuse_plan_options() -> None:
 
 @click.command()
 @STACK
+@click.option("--long-prompt", is_flag=True, help="also answer a prompt as long as the context")
 @AS_JSON
-def verify(stack: str, as_json: bool) -> int:
-    """Check health, ask for one real answer, see that it speculates."""
+def verify(stack: str, long_prompt: bool, as_json: bool) -> int:
+    """Check health, ask for one real answer, see that it speculates.
+
+    --long-prompt proves the memory plan: on unified memory a prompt that is too long for it can
+    cost the host, so try it on one board before you serve from many.
+    """
+    answered = None
     with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
-        proof = operate.verify(stack, roots(here.settings), ports=here.ports, say=here.say)
+        place = roots(here.settings)
+        proof = operate.verify(stack, place, ports=here.ports, say=here.say)
+        if long_prompt:
+            answered = try_long_prompt(stack, place, ports=here.ports, say=here.say)
     if as_json:
-        echo_json(dict(proof._asdict()))
+        more = {} if answered is None else {"long_prompt": dict(answered._asdict())}
+        echo_json({**proof._asdict(), **more})
     else:
-        echo(proof_text(stack, proof))
+        echo(proof_text(stack, proof, answered))
     return int(ExitStatus.DONE)
 
 

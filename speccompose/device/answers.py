@@ -38,6 +38,7 @@ class Completion(NamedTuple):
     tokens: int
     drafted: Optional[int]
     elapsed_s: float
+    prompt_tokens: Optional[int] = None
 
 
 class Server:
@@ -66,14 +67,20 @@ class Server:
         return reply.body if reply.status == 200 else None
 
     def complete(self, model: str, max_tokens: int, timeout_s: float) -> Completion:
-        """Ask for some tokens of the fixed prompt.
+        """Ask for some tokens of the fixed prompt; raises as ``complete_prompt``."""
+        return self.complete_prompt(model, DRAFTING_PROMPT, max_tokens, timeout_s)
+
+    def complete_prompt(
+        self, model: str, prompt: str, max_tokens: int, timeout_s: float
+    ) -> Completion:
+        """Ask for some tokens of a prompt.
 
         Raises:
             DeviceError: status 9 when the answer is no completion with at least one token.
         """
         request = {
             "model": model,
-            "prompt": DRAFTING_PROMPT,
+            "prompt": prompt,
             "max_tokens": max_tokens,
             "ignore_eos": True,
         }
@@ -129,12 +136,14 @@ def _completion(body: Dict[str, object], elapsed_s: float) -> Optional[Completio
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return None
     tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    prompt_tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
     drafted = timings.get("draft_n") if isinstance(timings, dict) else None
     return Completion(
         text=str(choices[0].get("text") or ""),
         tokens=tokens if isinstance(tokens, int) else 0,
         drafted=drafted if isinstance(drafted, int) else None,
         elapsed_s=elapsed_s,
+        prompt_tokens=prompt_tokens if isinstance(prompt_tokens, int) else None,
     )
 
 

@@ -45,10 +45,15 @@ def _recover(options: argparse.Namespace) -> Report:
 
 
 def _verify(options: argparse.Namespace) -> Report:
-    from speccompose.device import operate
+    from speccompose.device import long_prompt, operate
 
-    proof = operate.verify(name_of(options), roots_of(options), ports=this_board(), say=options.say)
-    return dict(proof._asdict())
+    name, roots, ports = name_of(options), roots_of(options), this_board()
+    proof = operate.verify(name, roots, ports=ports, say=options.say)
+    report = dict(proof._asdict())
+    if options.long_prompt:
+        answered = long_prompt.try_long_prompt(name, roots, ports=ports, say=options.say)
+        report["long_prompt"] = dict(answered._asdict())
+    return report
 
 
 def _status(options: argparse.Namespace) -> Report:
@@ -94,6 +99,12 @@ def _logs_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tail", type=int, default=200, help="how many lines")
 
 
+def _verify_arguments(parser: argparse.ArgumentParser) -> None:
+    stack_argument(parser)
+    text = "also answer one prompt as long as the context"
+    parser.add_argument("--long-prompt", action="store_true", help=text)
+
+
 def _remove_arguments(parser: argparse.ArgumentParser) -> None:
     stack_argument(parser)
     parser.add_argument("--volumes", action="store_true", help="compile caches too")
@@ -102,7 +113,7 @@ def _remove_arguments(parser: argparse.ArgumentParser) -> None:
 
 VERBS = (
     Verb("deploy", "let this stack serve, or put everything back", stack_argument, _deploy),
-    Verb("verify", "health, one real answer, speculation, version", stack_argument, _verify),
+    Verb("verify", "health, one real answer, speculation, version", _verify_arguments, _verify),
     Verb("rollback", "let the previous release serve again", stack_argument, _rollback),
     Verb("recover", "finish a deploy that a power cut left", stack_argument, _recover),
     Verb("status", "how a stack stands; all of them without a name", stack_argument, _status),

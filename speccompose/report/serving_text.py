@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from speccompose.device.long_prompt import LongPrompt
 from speccompose.device.operate import Status
 from speccompose.device.prove import Proof
 from speccompose.device.transaction import DeployResult
@@ -32,9 +33,13 @@ def deploy_text(done: DeployResult) -> str:
     return "\n".join(lines)
 
 
-def proof_text(stack: str, proof: Proof) -> str:
+def proof_text(stack: str, proof: Proof, answered: LongPrompt | None = None) -> str:
     """What verify saw."""
-    return "\n".join([f"{stack} is healthy and answers", *_proof_lines(proof)])
+    lines = [f"{stack} is healthy and answers", *_proof_lines(proof)]
+    if answered is not None:
+        what = f"{answered.prompt_tokens} tokens of {answered.context_tokens}"
+        lines += columns([["long prompt", f"{what}, answered in {answered.elapsed_s:.0f} s"]])
+    return "\n".join(lines)
 
 
 def _proof_lines(proof: Proof) -> list[str]:

@@ -119,6 +119,7 @@ def plan_body(text: StackText) -> dict:
             "runtime_mib": 64,
             "shm_mib": 0,
             "gpu_memory_utilization": None,
+            "context_tokens": 512,
         },
         "entrypoint": ["llama-server"],
         "command": text.command,

@@ -13,6 +13,7 @@ import pytest
 from speccompose.device import operate, transaction
 from speccompose.device.errors import DeviceError
 from speccompose.device.lock import hold
+from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.paths import StackPaths
 from tests.docker.conftest import Board, docker
 
@@ -32,6 +33,13 @@ def test_first_deploy_serves_and_drafts(board: Board):
     assert board.ask().tokens == 8
     assert board.status().phase == "committed"
     assert board.status().health == "healthy"
+
+
+def test_a_served_stack_answers_a_prompt_as_long_as_its_context(board: Board):
+    board.deploy(board.write())
+    done = try_long_prompt(board.stack.name, board.roots, ports=board.ports)
+    assert 0.75 * 512 <= done.prompt_tokens <= 512
+    assert board.status().restarts == 0
 
 
 def test_the_same_deploy_twice_changes_and_restarts_nothing(board: Board):

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from speccompose.device.long_prompt import LongPrompt
 from speccompose.report.serving_text import deploy_text, preview_text, proof_text, status_text
 from speccompose.vocab.finding import info, warning
 from speccompose.vocab.preview import Preview
@@ -88,3 +89,9 @@ def test_status_of_a_stack_without_container():
 
 def test_no_stacks():
     assert "no stack is installed" in status_text([])
+
+
+def test_a_long_prompt_is_told_when_one_was_sent():
+    answered = LongPrompt(context_tokens=4096, prompt_tokens=3891, elapsed_s=12.4)
+    assert "long prompt" not in proof_text("tiny", proof())
+    assert "3891 tokens of 4096, answered in 12 s" in proof_text("tiny", proof(), answered)
