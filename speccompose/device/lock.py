@@ -1,34 +1,47 @@
 """One operation at a time per stack: an advisory lock that names who holds it.
 
 Layer: device (standard library, Python 3.8). The kernel drops the lock when the process ends,
-however it ends, so there is no stale lock to judge; the text in the file only says who.
+however it ends, so there is no stale lock to judge; the text in the file only says who. What a
+rollout holds between two of its processes is its open transaction (``claim``).
 """
 
 from __future__ import annotations
 
 import fcntl
-import getpass
 import json
 import os
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Iterator
+from typing import Iterator, Optional
 
+from speccompose.device.claim import owner_here
 from speccompose.device.errors import LOCKED, PREFLIGHT, DeviceError
+from speccompose.device.machine import Machine
 from speccompose.device.paths import StackPaths
+from speccompose.device.record import Owner
+
+POLL_S = 0.2
 
 
 @contextmanager
-def hold(paths: StackPaths, verb: str) -> Iterator[None]:
-    """Hold a stack's lock while the block runs.
+def hold(
+    paths: StackPaths,
+    verb: str,
+    *,
+    rollout: Optional[str] = None,
+    machine: Optional[Machine] = None,
+    patience_s: float = 0.0,
+) -> Iterator[Owner]:
+    """Hold a stack's lock while the block runs; whoever else holds it is waited for so long.
 
     Raises:
         DeviceError: status 12 when another process holds it, 15 when the state tree cannot be
-            written.
+            written, 2 for a rollout id that is none.
     """
-    with hold_file(paths.lock_file, f"stack {paths.name}", verb):
-        yield
+    owner = owner_here(verb, rollout, machine or Machine())
+    with _held_file(paths.lock_file, f"stack {paths.name}", owner, patience_s):
+        yield owner
 
 
 @contextmanager
@@ -38,24 +51,33 @@ def hold_file(path: Path, subject: str, verb: str) -> Iterator[None]:
     Raises:
         DeviceError: as ``hold``.
     """
+    with _held_file(path, subject, owner_here(verb, None, Machine()), 0.0):
+        yield
+
+
+@contextmanager
+def _held_file(path: Path, subject: str, owner: Owner, patience_s: float) -> Iterator[None]:
     descriptor = _open(path)
+    until = time.monotonic() + patience_s
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise _held(subject, descriptor) from None
-        holder = {
-            "pid": os.getpid(),
-            "user": _user(),
-            "verb": verb,
-            "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        }
+        while not _locked(descriptor):
+            if time.monotonic() >= until:
+                raise _held(subject, descriptor)
+            time.sleep(POLL_S)
         with suppress(OSError):  # on a full disk the lock holds without saying who
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(holder).encode("utf-8"), 0)
+            os.pwrite(descriptor, json.dumps(owner._asdict()).encode("utf-8"), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _open(path: Path) -> int:
@@ -75,8 +97,7 @@ def _open(path: Path) -> int:
 def _held(subject: str, descriptor: int) -> DeviceError:
     try:
         text = os.pread(descriptor, 4096, 0).decode("utf-8", "replace")
-        holder = json.loads(text)
-        who = "{verb} by {user}, process {pid}, since {since}".format(**holder)
+        who = Owner(**json.loads(text)).who
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         who = "another process, which has not said who it is"
     return DeviceError(
@@ -85,10 +106,3 @@ def _held(subject: str, descriptor: int) -> DeviceError:
         [who],
         hint="wait until it has ended, then try again",
     )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name
-        return str(os.getuid())

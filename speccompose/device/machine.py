@@ -14,7 +14,11 @@ import time
 from pathlib import Path
 from typing import Dict, Optional, Set
 
+from speccompose.device.host_reader import HostReader
+
 _LISTEN = "0A"
+_START_TIME = 19
+"""Place of the start time in /proc/PID/stat, after the name (proc(5), field 22)."""
 
 
 class Machine:
@@ -28,6 +32,34 @@ class Machine:
         """Wait."""
         time.sleep(seconds)
 
+    def wall_s(self) -> float:
+        """Seconds since 1970, as the clock says; it may be wrong and it may jump."""
+        return time.time()
+
+    def boot_s(self) -> float:
+        """Seconds since boot, with the time that the board slept."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def boot_id(self) -> str:
+        """Another word after every boot, also of a container that boots; '' where unreadable.
+
+        The kernel's own id is that of the whole machine, so the start of process 1 counts too.
+        """
+        try:
+            kernel = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+            first = Path("/proc/1/stat").read_text(encoding="utf-8", errors="replace")
+            return f"{kernel}-{first.rpartition(')')[2].split()[_START_TIME]}"
+        except (OSError, IndexError):
+            return ""
+
+    def host_name(self) -> str:
+        """This machine's name."""
+        return platform.node()
+
+    def host(self) -> HostReader:
+        """What of this board's files and programs doctor reads."""
+        return HostReader()
+
     def architecture(self) -> str:
         """As `uname -m` says: x86_64, aarch64."""
         return platform.machine()
@@ -38,15 +70,7 @@ class Machine:
 
     def memory_mib(self) -> Dict[str, int]:
         """MemTotal, MemFree, MemAvailable and the rest of /proc/meminfo."""
-        found: Dict[str, int] = {}
-        for line in (
-            Path("/proc/meminfo").read_text(encoding="ascii", errors="replace").splitlines()
-        ):
-            name, _, rest = line.partition(":")
-            words = rest.split()
-            if words and words[0].isdigit():
-                found[name] = int(words[0]) // 1024
-        return found
+        return read_meminfo(Path("/proc/meminfo").read_text(encoding="ascii", errors="replace"))
 
     def free_disk_mib(self, path: Path) -> int:
         """Free space where the path lies or would lie."""
@@ -93,6 +117,17 @@ class Machine:
             if entry.name.isdigit() and _owns_socket(entry, inodes):
                 return f"{_process_name(entry)} (process {entry.name})"
         return None
+
+
+def read_meminfo(text: str) -> Dict[str, int]:
+    """The sizes of a /proc/meminfo, in MiB."""
+    found: Dict[str, int] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if words[1:] == ["kB"] and words[0].isascii() and words[0].isdigit() and len(words[0]) < 16:
+            found[name] = int(words[0]) // 1024
+    return found
 
 
 def _listening_inodes(port: int) -> Set[str]:

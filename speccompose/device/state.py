@@ -1,8 +1,8 @@
 """What is installed: two links and state.json, each switched in one step.
 
 Layer: device (standard library, Python 3.8). The links decide which release is current; state.json
-says how the last transaction stands, so that one that was cut short is seen by the next. A
-state.json that cannot be read is set aside and rebuilt from the links.
+(``record``) says how the last transaction stands, so that one that was cut short is seen by the
+next. A state.json that cannot be read is set aside and rebuilt from the links.
 """
 
 from __future__ import annotations
@@ -12,42 +12,31 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Dict, NamedTuple, Optional, Tuple, Union
+from typing import Optional, Tuple
 
-from speccompose.device.paths import StackPaths, digest_hex
+from speccompose.device.paths import StackPaths
+from speccompose.device.record import CHECKING as CHECKING
+from speccompose.device.record import COMMITTED as COMMITTED
+from speccompose.device.record import DEGRADED as DEGRADED
+from speccompose.device.record import FAILED as FAILED
+from speccompose.device.record import IDLE as IDLE
+from speccompose.device.record import OPEN as OPEN
+from speccompose.device.record import PHASES as PHASES
+from speccompose.device.record import ROLLED_BACK as ROLLED_BACK
+from speccompose.device.record import ROLLING_BACK as ROLLING_BACK
+from speccompose.device.record import SERVING as SERVING
+from speccompose.device.record import STAGED as STAGED
+from speccompose.device.record import STOPPED as STOPPED
+from speccompose.device.record import STUCK as STUCK
+from speccompose.device.record import SWITCHING as SWITCHING
+from speccompose.device.record import UNCONFIRMED as UNCONFIRMED
+from speccompose.device.record import Before as Before
+from speccompose.device.record import KnownImage as KnownImage
+from speccompose.device.record import Last as Last
+from speccompose.device.record import Owner as Owner
+from speccompose.device.record import Record as Record
+from speccompose.device.record import as_body, parse_record
 from speccompose.device.small_file import read_small_text
-
-IDLE = "idle"
-SWITCHING = "switching"
-COMMITTED = "committed"
-STOPPED = "stopped"
-FAILED = "failed"
-STUCK = "stuck"
-PHASES = (IDLE, SWITCHING, COMMITTED, STOPPED, FAILED, STUCK)
-
-JsonValue = Union[None, bool, int, str, Dict[str, "JsonValue"]]
-
-
-class Before(NamedTuple):
-    """What stood before a switch: the digests linked, and whether the current one was running."""
-
-    current: Optional[str]
-    previous: Optional[str]
-    running: bool
-
-
-class Record(NamedTuple):
-    """state.json.
-
-    ``before`` is kept while a switch is unconfirmed; ``notice`` says what a rebuild found.
-    """
-
-    phase: str
-    digest: Optional[str] = None
-    before: Optional[Before] = None
-    container: Optional[str] = None
-    since: str = ""
-    notice: Optional[str] = None
 
 
 def load(paths: StackPaths) -> Record:
@@ -62,7 +51,7 @@ def load(paths: StackPaths) -> Record:
     except (OSError, UnicodeDecodeError) as error:
         return _from_links(paths, f"state.json could not be read ({error})")
     try:
-        return _parse(text)
+        return parse_record(text)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         return _from_links(paths, f"state.json was damaged ({error})")
 
@@ -83,15 +72,8 @@ def save(paths: StackPaths, record: Record) -> None:
 
 
 def _as_json(paths: StackPaths, record: Record) -> bytes:
-    body: Dict[str, JsonValue] = {
-        "version": 1,
-        "stack": paths.name,
-        "phase": record.phase,
-        "digest": record.digest,
-        "container": record.container,
-        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "before": None if record.before is None else dict(record.before._asdict()),
-    }
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    body = as_body(record._replace(since=since), paths.name)
     return (json.dumps(body, indent=2) + "\n").encode("utf-8")
 
 
@@ -165,34 +147,6 @@ def write_atomic(
         os.close(descriptor)
     os.replace(str(draft), str(path))
     _sync_folder(path.parent)
-
-
-def _parse(text: str) -> Record:
-    body = json.loads(text)
-    if body["version"] != 1 or body["phase"] not in PHASES:
-        raise ValueError(f"version {body['version']}, phase {body['phase']}")
-    before = body["before"]
-    if before is not None:
-        current, previous = _digest(before["current"]), _digest(before["previous"])
-        before = Before(current, previous, bool(before["running"]))
-    container = body["container"]
-    return Record(
-        phase=body["phase"],
-        digest=_digest(body["digest"]),
-        before=before,
-        container=None if container is None else str(container),
-        since=str(body["since"]),
-    )
-
-
-def _digest(value: JsonValue) -> Optional[str]:
-    """A digest becomes a folder's name, so it is one or the file is damaged."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f"no digest: {value!r}")
-    digest_hex(value)
-    return value
 
 
 def _from_links(paths: StackPaths, fault: Optional[str]) -> Record:
