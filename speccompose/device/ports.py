@@ -7,13 +7,14 @@ classes, bundled so that an operation takes one argument for the world and a tes
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Callable, NamedTuple, Optional, Protocol, Sequence
+from typing import Callable, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device.answers import Server
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.machine import Machine
 from speccompose.device.plan_file import Plan
+from speccompose.device.systemd_cli import Systemd
 
 
 class Progress(NamedTuple):
@@ -78,6 +79,30 @@ class Units(Protocol):
     def unit_state(self, unit: str) -> Optional[str]:
         """'active', 'inactive', 'failed', ... of a whole unit name; None when not installed."""
 
+    def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
+        """Write unit files that differ; returns the names of those."""
+
+    def uninstall(self, names: Sequence[str]) -> Tuple[str, ...]:
+        """Disable units and take their files away; returns the names of those that were there."""
+
+    def installed(self, name: str) -> Optional[bytes]:
+        """The unit file of that name; None without one."""
+
+    def enable(self, name: str) -> bool:
+        """Let a unit start at boot; False when it does already."""
+
+    def disable(self, name: str) -> bool:
+        """Let a unit not start at boot; False when it does not anyway."""
+
+    def start(self, name: str, timeout_s: float) -> None:
+        """Start a unit and wait for it."""
+
+    def stop(self, name: str, timeout_s: float) -> None:
+        """Stop a unit and wait for it; one that does not exist is stopped."""
+
+    def reset_failed(self, name: str) -> None:
+        """Forget that a unit failed, and how often it was started."""
+
 
 class NoUnits:
     """A machine without systemd, as most containers are."""
@@ -107,6 +132,35 @@ class NoUnits:
         """No unit is installed."""
         return None
 
+    def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
+        """Nothing is written."""
+        return ()
+
+    def uninstall(self, names: Sequence[str]) -> Tuple[str, ...]:
+        """Nothing was there."""
+        return ()
+
+    def installed(self, name: str) -> Optional[bytes]:
+        """Nothing is there."""
+        return None
+
+    def enable(self, name: str) -> bool:
+        """Nothing changes."""
+        return False
+
+    def disable(self, name: str) -> bool:
+        """Nothing changes."""
+        return False
+
+    def start(self, name: str, timeout_s: float) -> None:
+        """There is nothing to start."""
+
+    def stop(self, name: str, timeout_s: float) -> None:
+        """Nothing runs."""
+
+    def reset_failed(self, name: str) -> None:
+        """Nothing failed."""
+
 
 class Ports(NamedTuple):
     """The world as operations see it."""
@@ -118,5 +172,5 @@ class Ports(NamedTuple):
 
 
 def real_ports() -> Ports:
-    """This machine, through the docker command line."""
-    return Ports(Docker(), Machine())
+    """This machine, through the command lines of docker and systemd."""
+    return Ports(Docker(), Machine(), units=Systemd())

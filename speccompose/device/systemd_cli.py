@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from speccompose.device import command
 from speccompose.device.command import TIMED_OUT, Completed
@@ -68,14 +68,16 @@ class Systemd:
         run: Runner = command.run,
         units: Path = UNIT_FOLDER,
         booted: Path = BOOTED,
+        is_root: Callable[[], bool] = lambda: os.geteuid() == 0,
     ) -> None:
         self._run = run
         self._units = units
         self._booted = booted
+        self._is_root = is_root
 
     def available(self) -> bool:
-        """Whether systemd is the init process here."""
-        return self._booted.is_dir()
+        """Whether systemd is the init process here and takes orders from us."""
+        return self._booted.is_dir() and self._is_root()
 
     def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
         """Write unit files that are not there or differ, all atomically; returns their names.
@@ -183,6 +185,11 @@ class Systemd:
         answer = self._ask(("systemctl", "show", keys, _checked(name)))
         found = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
         return UnitState(*(found.get(key, "") for key in _KEYS))
+
+    def unit_state(self, unit: str) -> Optional[str]:
+        """'active', 'inactive', 'failed' and so on; None when no such unit is installed."""
+        found = self.state(unit)
+        return found.active if found.exists else None
 
     def arm(self, name: str, after_s: float, argv: Sequence[str]) -> None:
         """Let a command run ``after_s`` from now, though we have ended; not over a reboot.

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 STOP_GRACE_S = 30
 PIDS_LIMIT = 4096
+RESTART_PAUSE_S = 30
+"""Between two starts by systemd: what comes late at boot (the GPU's runtime) may come meanwhile."""
+
+DOCKER_CONFIG = "/etc/speccompose/docker"
+"""Where the unit's docker client looks for its own settings: a home folder is hidden from it."""
 
 
 class Variable(Frozen, frozen=True, kw_only=True):
@@ -91,19 +96,35 @@ def compose_view(plan: StackPlan) -> View:
 
 
 def unit_view(plan: StackPlan) -> View:
-    """Finished values for the systemd unit."""
+    """Finished values for the systemd unit.
+
+    The interval of the start limit is longer than the starts that it counts can take together:
+    three that each end at their deadline would otherwise never reach it.
+    """
     state = plan.request.state_root
+    start_timeout = plan.health.start_deadline_s + 60
     return {
         "name": plan.name,
         "project": project_name(plan),
         "folder": f"{state}/stacks/{plan.name}/current",
         "models": f"{state}/models",
         "state": state,
+        "secrets": plan.request.secrets_root,
+        "docker_config": DOCKER_CONFIG,
+        "protect_home": _protect_home(state, plan.request.secrets_root),
         "start_deadline": plan.health.start_deadline_s,
-        "start_timeout": plan.health.start_deadline_s + 60,
+        "start_timeout": start_timeout,
+        "start_limit_interval": max(3600, 4 * (start_timeout + RESTART_PAUSE_S)),
+        "restart_pause": RESTART_PAUSE_S,
         "stop_grace": STOP_GRACE_S,
         "stop_timeout": STOP_GRACE_S + 30,
     }
+
+
+def _protect_home(*roots: str) -> str:
+    """Home folders are hidden from the unit, unless our own trees lie in one."""
+    homes = ("/home/", "/root/", "/run/user/")
+    return "read-only" if any(f"{root}/".startswith(homes) for root in roots) else "yes"
 
 
 def env_view(plan: StackPlan) -> View:

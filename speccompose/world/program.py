@@ -9,6 +9,9 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
+import speccompose
+from speccompose.device.program import VERSION_ENTRY
+
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _MAIN = b"from speccompose.device.__main__ import main\n\nmain()\n"
@@ -18,7 +21,11 @@ _MAIN = b"from speccompose.device.__main__ import main\n\nmain()\n"
 def onboard_program() -> bytes:
     """The zipapp's bytes: the device layer and nothing else, runnable by any Python >= 3.8."""
     folder = Path(__file__).resolve().parent.parent / "device"
-    files = {"__main__.py": _MAIN, "speccompose/__init__.py": b""}
+    files = {
+        "__main__.py": _MAIN,
+        "speccompose/__init__.py": b"",
+        VERSION_ENTRY: speccompose.__version__.encode("ascii"),
+    }
     for path in sorted(folder.glob("*.py")):
         files[f"speccompose/device/{path.name}"] = path.read_bytes()
     buffer = io.BytesIO()

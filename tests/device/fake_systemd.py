@@ -29,7 +29,7 @@ class FakeSystemd:
 
     def systemd(self) -> Systemd:
         """The class under test over this fake; it counts as booted."""
-        return Systemd(self, self.folder, self.folder.parent)
+        return Systemd(self, self.folder, self.folder.parent, lambda: True)
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
         words = tuple(argv)

@@ -22,8 +22,9 @@ def systemd(fake: FakeSystemd, tmp_path: Path) -> Systemd:
 
 
 def test_without_systemd_it_says_so(tmp_path):
-    assert not Systemd(booted=tmp_path / "none").available()
-    assert Systemd(booted=tmp_path).available()
+    assert not Systemd(booted=tmp_path / "none", is_root=lambda: True).available()
+    assert Systemd(booted=tmp_path, is_root=lambda: True).available()
+    assert not Systemd(booted=tmp_path, is_root=lambda: False).available()
 
 
 def test_a_unit_is_written_once_and_read_once(fake, systemd):
@@ -82,6 +83,8 @@ def test_start_and_stop_wait_and_tell_what_systemd_said(fake, systemd):
     assert systemd.state("a.service").is_active
     systemd.stop("a.service", 5)
     assert not systemd.state("a.service").is_active
+    assert systemd.unit_state("a.service") == "inactive"
+    assert systemd.unit_state("never.service") is None
     systemd.stop("never.service", 5)
     with pytest.raises(DeviceError) as caught:
         systemd.start("never.service", 5)

@@ -22,6 +22,7 @@ from speccompose.plan.render import (
 )
 from speccompose.plan.reread import undouble
 from tests.plan.test_assemble import stack
+from tests.unit_keys import value_of
 
 replace = msgspec.structs.replace
 STATE = "/var/lib/speccompose"
@@ -132,6 +133,39 @@ def test_unit_bounds_starts_and_needs_its_mounts(rendered):
     ):
         assert line in unit
     assert "--pull never" in unit
+
+
+def test_three_starts_that_run_into_their_deadline_still_count_together(catalog):
+    """StartLimit counts within an interval: it must outlast all the starts that it counts."""
+    for device in ("agx-thor-t5000", "dgx-spark"):
+        printed = render_stack(stack(catalog, device), catalog, PROGRAM)
+        unit = printed.file("qwen3-8b.service").content.decode()
+        start = int(value_of(unit, "TimeoutStartSec")[0]) + int(value_of(unit, "RestartSec")[0])
+        burst = int(value_of(unit, "StartLimitBurst")[0])
+        assert int(value_of(unit, "StartLimitIntervalSec")[0]) > burst * start
+
+
+def test_the_unit_checks_before_it_starts_and_comes_after_recover(rendered):
+    unit = text(rendered, "qwen3-8b.service")
+    folder = f"{STATE}/stacks/qwen3-8b/current"
+    before = value_of(unit, "ExecStartPre")
+    assert before == [
+        f"{folder}/check --state {STATE} --secrets /etc/speccompose/secrets boot-check qwen3-8b"
+    ]
+    after = " ".join(value_of(unit, "After")).split()
+    for other in ("docker", "speccompose-recover", "speccompose-power", "nvpmodel"):
+        assert f"{other}.service" in after
+    assert value_of(unit, "Requires") == value_of(unit, "BindsTo") == []
+    assert "speccompose-recover.service" not in " ".join(value_of(unit, "Wants"))
+    assert value_of(unit, "Environment") == ["DOCKER_CONFIG=/etc/speccompose/docker"]
+
+
+def test_a_state_tree_in_a_home_folder_is_not_hidden_from_its_own_unit(catalog, rendered):
+    assert value_of(text(rendered, "qwen3-8b.service"), "ProtectHome") == ["yes"]
+    for root in ("/home/me/state", "/root/state"):
+        plan = stack(catalog, state_root=root)
+        unit = render_stack(plan, catalog, PROGRAM).file("qwen3-8b.service").content.decode()
+        assert value_of(unit, "ProtectHome") == ["read-only"]
 
 
 def test_the_unit_follows_the_state_root(catalog):
