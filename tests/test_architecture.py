@@ -40,7 +40,7 @@ BOTTOM_UP = [
 DOORS = {
     "ruamel": {"catalog/yaml_file.py"},
     "jsonschema": {"catalog/validate.py"},
-    "jinja2": {"plan/render.py"},
+    "jinja2": {"plan/render.py", "report/html_page.py"},
     "subprocess": {"device/command.py"},
     "docker": {"world/docker_sdk.py"},
     "jtop": {"world/jtop_source.py"},

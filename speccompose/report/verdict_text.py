@@ -10,14 +10,7 @@ from speccompose.device.accept import Result
 from speccompose.device.runs import Run
 from speccompose.device.transaction import DeployResult
 from speccompose.report.failure import wrapped
-
-MEANING = {
-    "accepted": "speculation pays here; it stays on",
-    "marginal": "speculation pays a little; it stays on, flagged",
-    "rejected": "speculation does not pay here",
-    "inconclusive": "the numbers do not decide; nothing was changed",
-    "invalid": "the measurement does not count; nothing was changed",
-}
+from speccompose.report.outcomes import MEANING
 
 
 def verdict_text(stack: str, result: Result, redeployed: DeployResult | None) -> str:
