@@ -11,7 +11,13 @@ import os
 import sys
 from typing import TYPE_CHECKING, List, Optional
 
-from speccompose.device import verbs_inspect, verbs_measure, verbs_serve, verbs_supply
+from speccompose.device import (
+    verbs_inspect,
+    verbs_measure,
+    verbs_serve,
+    verbs_service,
+    verbs_supply,
+)
 from speccompose.device.errors import PREFLIGHT, DeviceError
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ _TABLES = (
     verbs_supply.VERBS,
     verbs_serve.VERBS,
     verbs_measure.VERBS,
+    verbs_service.VERBS,
 )
 _VERBS = {verb.name: verb for table in _TABLES for verb in table}
 _STATUS_BY_OUTCOME = {"rejected": 9, "inconclusive": 11, "invalid": 11}

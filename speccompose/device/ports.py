@@ -7,6 +7,7 @@ classes, bundled so that an operation takes one argument for the world and a tes
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Callable, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device.answers import Server
@@ -79,6 +80,9 @@ class Units(Protocol):
     def unit_state(self, unit: str) -> Optional[str]:
         """'active', 'inactive', 'failed', ... of a whole unit name; None when not installed."""
 
+    def outlives_boot(self, folder: Path) -> bool:
+        """Whether what lies in a folder is still there after a boot."""
+
     def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
         """Write unit files that differ; returns the names of those."""
 
@@ -131,6 +135,10 @@ class NoUnits:
     def unit_state(self, unit: str) -> Optional[str]:
         """No unit is installed."""
         return None
+
+    def outlives_boot(self, folder: Path) -> bool:
+        """Nothing starts at boot anyway."""
+        return False
 
     def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
         """Nothing is written."""

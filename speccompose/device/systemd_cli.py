@@ -24,19 +24,19 @@ UNIT_FOLDER = Path("/etc/systemd/system")
 BOOTED = Path("/run/systemd/system")
 """systemd's own sign that it is the init process (sd_booted(3))."""
 
+PASSING = ("/tmp/", "/var/tmp/", "/run/", "/dev/shm/")
 QUESTION_S = 30.0
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9:_.@-]*$")
-_KEYS = ("LoadState", "ActiveState", "SubState", "UnitFileState", "Result")
+_KEYS = ("LoadState", "ActiveState", "SubState", "Result")
 _RUNS = ("active", "activating", "reloading", "deactivating")
 
 
 class UnitState(NamedTuple):
-    """One unit as systemd sees it; ``file`` is enabled, disabled, static, masked or ''."""
+    """One unit as systemd sees it; empty words where it says nothing."""
 
     load: str
     active: str
     sub: str
-    file: str
     result: str
 
     @property
@@ -54,14 +54,9 @@ class UnitState(NamedTuple):
         """Whether it is started, or on its way there or back."""
         return self.active in _RUNS
 
-    @property
-    def enabled(self) -> bool:
-        """Whether it starts at boot."""
-        return self.file in ("enabled", "enabled-runtime")
-
 
 class Systemd:
-    """Asks systemd through ``run``; the two folders are others in tests only."""
+    """Asks systemd through ``run``; the folders are others in tests only."""
 
     def __init__(
         self,
@@ -69,15 +64,21 @@ class Systemd:
         units: Path = UNIT_FOLDER,
         booted: Path = BOOTED,
         is_root: Callable[[], bool] = lambda: os.geteuid() == 0,
+        passing: Tuple[str, ...] = PASSING,
     ) -> None:
         self._run = run
         self._units = units
         self._booted = booted
         self._is_root = is_root
+        self._passing = passing
 
     def available(self) -> bool:
         """Whether systemd is the init process here and takes orders from us."""
         return self._booted.is_dir() and self._is_root()
+
+    def outlives_boot(self, folder: Path) -> bool:
+        """Whether what lies there is still there after a boot."""
+        return not f"{folder}/".startswith(self._passing)
 
     def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
         """Write unit files that are not there or differ, all atomically; returns their names.
@@ -149,18 +150,27 @@ class Systemd:
         self._must(("systemctl", "daemon-reload"))
 
     def enable(self, name: str) -> bool:
-        """Let a unit start at boot; False when it was so already (and nothing was written)."""
-        if self.state(name).enabled:
+        """Let a unit start at boot; False when it was so already (and nothing was written).
+
+        systemd does not read its files again for that: a reload can take the GPU away from
+        containers that run (GH NVIDIA/nvidia-container-toolkit#48).
+        """
+        if self.is_enabled(name):
             return False
-        self._must(("systemctl", "enable", "--quiet", _checked(name)))
+        self._must(("systemctl", "enable", "--quiet", "--no-reload", _checked(name)))
         return True
 
     def disable(self, name: str) -> bool:
         """Let a unit not start at boot; False when it did not anyway."""
-        if not self.state(name).enabled:
+        if not self.is_enabled(name):
             return False
-        self._must(("systemctl", "disable", "--quiet", _checked(name)))
+        self._must(("systemctl", "disable", "--quiet", "--no-reload", _checked(name)))
         return True
+
+    def is_enabled(self, name: str) -> bool:
+        """Whether a unit starts at boot, as the links on the disk say now."""
+        answer = self._ask(("systemctl", "is-enabled", _checked(name)))
+        return answer.stdout.strip() in ("enabled", "enabled-runtime")
 
     def start(self, name: str, timeout_s: float) -> None:
         """Start a unit and wait until it is started.

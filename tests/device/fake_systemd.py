@@ -29,7 +29,7 @@ class FakeSystemd:
 
     def systemd(self) -> Systemd:
         """The class under test over this fake; it counts as booted."""
-        return Systemd(self, self.folder, self.folder.parent, lambda: True)
+        return Systemd(self, self.folder, self.folder.parent, lambda: True, ())
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
         words = tuple(argv)
@@ -42,6 +42,9 @@ class FakeSystemd:
             return done(words)
         if verb == "show":
             return done(words, self.show(name))
+        if verb == "is-enabled":
+            on = name in self.enabled
+            return Completed(words, 0 if on else 1, "enabled\n" if on else "disabled\n", "")
         if verb == "reset-failed":
             self.failed.discard(name)
             return done(words)
@@ -82,10 +85,9 @@ class FakeSystemd:
         if name in self.failed:
             active = "failed"
         known = self.known(name) or timer
-        file = "enabled" if name in self.enabled else "disabled" if self.known(name) else ""
         return (
             f"LoadState={'loaded' if known else 'not-found'}\nActiveState={active}\n"
-            f"SubState=x\nUnitFileState={file}\nResult=success\n"
+            "SubState=x\nResult=success\n"
         )
 
     def transient(self, words: tuple[str, ...]) -> Completed:

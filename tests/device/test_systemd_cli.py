@@ -27,6 +27,14 @@ def test_without_systemd_it_says_so(tmp_path):
     assert not Systemd(booted=tmp_path, is_root=lambda: False).available()
 
 
+@pytest.mark.parametrize(("folder", "outlives"), [
+    ("/var/lib/speccompose", True), ("/home/me", True), ("/tmp/x", False), ("/run/x", False),
+    ("/tmpfiles", True), ("/dev/shm", False),
+])  # fmt: skip
+def test_what_is_swept_away_at_boot_is_known(folder, outlives):
+    assert Systemd().outlives_boot(Path(folder)) is outlives
+
+
 def test_a_unit_is_written_once_and_read_once(fake, systemd):
     assert systemd.install({"a.service": UNIT}) == ("a.service",)
     assert systemd.installed("a.service") == UNIT
@@ -61,10 +69,11 @@ def test_a_folder_that_cannot_be_written_is_told(fake, systemd):
 def test_enable_and_disable_say_whether_they_changed_something(fake, systemd):
     systemd.install({"a.service": UNIT})
     assert systemd.enable("a.service")
-    assert systemd.state("a.service").enabled
+    assert systemd.is_enabled("a.service")
     assert not systemd.enable("a.service")
     assert systemd.disable("a.service")
     assert not systemd.disable("a.service")
+    assert fake.reloads == 1
 
 
 def test_uninstall_takes_file_and_link_away_and_passes_over_what_is_gone(fake, systemd):

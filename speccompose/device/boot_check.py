@@ -1,0 +1,71 @@
+"""An installed stack becomes the answer whether its unit may start it now.
+
+Layer: device (standard library, Python 3.8). What a unit asks before it starts: seconds, nothing
+from the network, nothing changed, no lock (whoever starts the unit may hold it). A stack in the
+middle of a transaction, or one that was given up, is not started; what cannot work is told in the
+journal rather than by a container that dies.
+"""
+
+from __future__ import annotations
+
+from typing import Dict
+
+from speccompose.device import state
+from speccompose.device.errors import PREFLIGHT, DeviceError
+from speccompose.device.gate import preflight
+from speccompose.device.paths import Roots, StackPaths, find_stack
+from speccompose.device.ports import Ports
+from speccompose.device.preflight import refuse
+from speccompose.device.release import release_fault
+
+MIN_COMPOSE = (2, 16)
+"""The unit starts with `up --wait --wait-timeout` (GH docker/compose#10276)."""
+
+
+def boot_check(name: str, roots: Roots, *, ports: Ports) -> Dict[str, object]:
+    """Refuse a start that cannot or must not work.
+
+    Raises:
+        DeviceError: 2 for an unknown stack, 15 when something stands in the way, 19 when the
+            release is damaged.
+    """
+    paths = find_stack(name, roots)
+    _refuse_state(paths)
+    digest = state.linked_digest(paths.current)
+    fault = release_fault(paths, digest)
+    if fault is not None:
+        raise fault
+    if digest is None:
+        raise DeviceError(PREFLIGHT, f"{name} has no current release", code="nothing_installed")
+    found = preflight(paths.release(digest), roots, ports=ports)
+    refuse(found)
+    program, version = ports.docker.compose()
+    if version < MIN_COMPOSE or program != ("docker", "compose"):
+        raise DeviceError(
+            PREFLIGHT,
+            "the unit needs Docker Compose 2.16 or newer as docker's plugin",
+            [f"found: {' '.join(program)} {'.'.join(map(str, version))}"],
+            hint="install the docker-compose-v2 (or docker-compose-plugin) package",
+            code="compose_too_old",
+        )
+    return {"name": name, "digest": digest, "findings": [dict(item._asdict()) for item in found]}
+
+
+def _refuse_state(paths: StackPaths) -> None:
+    record = state.load(paths)
+    if record.is_open:
+        raise DeviceError(
+            PREFLIGHT,
+            f"{paths.name} is in the middle of a transaction ({record.phase})",
+            ["what has not proved itself is not started"],
+            hint=f"wait until it has ended, or: speccompose deploy {paths.name}",
+            code="open_transaction",
+        )
+    if record.phase == state.DEGRADED:
+        raise DeviceError(
+            PREFLIGHT,
+            f"{paths.name} was given up after its restarts",
+            hint=f"mend the cause (speccompose status {paths.name}), then: "
+            f"speccompose deploy {paths.name}",
+            code="degraded",
+        )
