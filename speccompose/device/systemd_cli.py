@@ -169,8 +169,8 @@ class Systemd:
 
     def is_enabled(self, name: str) -> bool:
         """Whether a unit starts at boot, as the links on the disk say now."""
-        answer = self._ask(("systemctl", "is-enabled", _checked(name)))
-        return answer.stdout.strip() in ("enabled", "enabled-runtime")
+        said = self._ask(("systemctl", "is-enabled", _checked(name))).stdout.strip()
+        return said in ("enabled", "enabled-runtime")
 
     def start(self, name: str, timeout_s: float) -> None:
         """Start a unit and wait until it is started.
@@ -186,7 +186,7 @@ class Systemd:
             self._must(("systemctl", "stop", _checked(name)), timeout_s)
 
     def reset_failed(self, name: str) -> None:
-        """Forget that a unit failed and how often it was started."""
+        """Forget that a unit failed, and how often it started."""
         self._ask(("systemctl", "reset-failed", _checked(name)))
 
     def state(self, name: str) -> UnitState:
@@ -263,8 +263,7 @@ def _check(answer: Completed, timeout_s: float) -> Completed:
     words = " ".join(answer.argv[:3])
     if answer.returncode == TIMED_OUT:
         raise _fault(f"{words}: not done after {timeout_s:g} s", [], code="systemd_fault")
-    said = [line for line in answer.stderr.strip().splitlines() if line.strip()][-4:]
-    why = said or [f"exit status {answer.returncode}"]
+    why = answer.stderr.strip().splitlines()[-4:] or [f"exit status {answer.returncode}"]
     raise _fault(f"{words} failed", why, hint="see: journalctl -e", code="systemd_fault")
 
 
