@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from speccompose.vocab.rollout_policy import RollbackScope
+
 Phase = Literal[
     "waiting",
     "unreached",
@@ -41,6 +43,7 @@ Event = Literal[
     "wave",
     "board",
     "seen",
+    "missed",
     "baking",
     "promoted",
     "without_speculation",
@@ -56,14 +59,16 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One line. ``t``: milliseconds of rollout time (only while a controller lives), ``at``: UTC.
 
     ``board`` lines: ``was`` -> ``phase`` with ``reason``; ``digest`` is what the board is to get,
-    ``until`` a deadline in rollout time, ``evidence`` the hash of the report that decided it.
-    ``seen``: ``boards`` answered and nothing changed.
+    ``until`` a deadline in rollout time, ``evidence`` the hash of the report that decided it,
+    ``fault`` a failure whose rollback is still to come. ``seen`` and ``missed``: ``boards``
+    answered, or could not be reached, and nothing changed by it. Who decided what is drafted
+    without ``seq``, ``t``, ``at`` and ``actor``: the journal stamps them.
     """
 
     event: Event
-    t: int
-    at: str
-    actor: str
+    t: int = 0
+    at: str = ""
+    actor: str = ""
     seq: int = 0
     rollout: str | None = None
     wave: int | None = None
@@ -76,7 +81,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: int | None = None
     restarts: int | None = None
     accepted_length: float | None = None
+    fault: bool = False
     evidence: str | None = None
+    scope: RollbackScope | None = None
     boards: tuple[str, ...] = ()
     board_class: str | None = None
     status: int | None = None
