@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from speccompose.device.accept import Result
-from speccompose.device.arms import accept_stack
+from speccompose.device.accept_stack import Asked, accept_stack
 from speccompose.device.ports import Progress
 from speccompose.device.transaction import DeployResult
 from speccompose.device.verdict import Verdict
@@ -57,7 +57,7 @@ class Judged(Frozen, frozen=True, kw_only=True):
     failure: SpecComposeError | None = None
 
 
-def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
+def accept_here(name: str, here: Here, asked: Asked) -> Judged:
     """Measure an installed stack; switch speculation off where it does not pay.
 
     Raises:
@@ -66,9 +66,9 @@ def accept_here(name: str, here: Here, *, quick: bool, strict: bool) -> Judged:
     """
     with as_our_errors():
         result = accept_stack(
-            name, roots(here.settings), ports=here.ports, quick=quick, say=here.say
+            name, roots(here.settings), ports=here.ports, asked=asked, say=here.say
         )
-    return follow(name, result, here, strict=strict)
+    return follow(name, result, here, strict=asked.strict)
 
 
 def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:

@@ -32,8 +32,11 @@ class Script:
 
     ``rates``: total tokens/s by number of streams at once, straight lines between.
     ``depth`` above 0 speculates: every step gives 1 to depth + 1 tokens, ``accepted_length`` in
-    the mean. ``noise``: relative standard deviation of the speed, drawn anew every ``wave``
-    requests, so that a whole run is fast or slow. ``usage``: continuous, final or none.
+    the mean, or as ``positions`` say: the share of drafts accepted up to and with each position.
+    ``depth_rates``: the same as ``rates`` by depth, for a server that takes the depth per request.
+    ``preempts_from``: so many streams at once preempt one request each time one comes.
+    ``noise``: relative standard deviation of the speed, drawn anew every ``wave`` requests, so
+    that a whole run is fast or slow. ``usage``: continuous, final or none.
     ``differing``: how many of the greedy answers, in turns, differ from what another server with
     the same script says; ``unsteady``: how many differ when they are asked again.
 
@@ -53,6 +56,10 @@ class Script:
     first_token_s: float = 0.0
     depth: int = 0
     accepted_length: float = 1.0
+    positions: tuple[float, ...] = ()
+    depth_rates: dict[int, dict[int, float]] = dataclasses.field(default_factory=dict)
+    preempts_from: int = 0
+    tokenizes: bool = True
     one_chunk_per_step: bool = False
     counters: bool = True
     usage: str = "final"
@@ -84,8 +91,11 @@ class State:
         self.ready_at = time.monotonic() + script.loading_s
         self.active = 0
         self.requests = 0
+        self.tokenized = 0
         self.wave_speed = 1.0
-        self.totals = {"drafts": 0, "draft_tokens": 0, "accepted_tokens": 0, "tokens": 0}
+        self.totals = dict.fromkeys(
+            ("drafts", "draft_tokens", "accepted_tokens", "tokens", "preemptions"), 0
+        )
         self.positions = [0] * script.depth
         self.stop = threading.Event()
         self.bodies: list[dict] = []
@@ -98,6 +108,8 @@ class State:
                 self.wave_speed = max(0.2, self.rng.gauss(1.0, self.script.noise))
             self.requests += 1
             self.active += 1
+            if self.script.preempts_from and self.active >= self.script.preempts_from:
+                self.totals["preemptions"] += 1
             return self.active
 
     def end(self) -> None:
@@ -109,16 +121,15 @@ class State:
         with self.lock:
             return sum(prompt_of(body) == prompt for body in self.bodies) > 1
 
-    def step(self, limit: int) -> tuple[int, float]:
+    def step(self, limit: int, depth: int) -> tuple[int, float]:
         """Tokens of the next step, and how many seconds it takes."""
         script = self.script
         with self.lock:
             accepted = 0
-            if script.depth and limit > 1:
-                share = (script.accepted_length - 1.0) / script.depth
-                accepted = sum(self.rng.random() < share for _ in range(script.depth))
+            if depth and limit > 1:
+                accepted = self.draw(depth)
                 self.totals["drafts"] += 1
-                self.totals["draft_tokens"] += script.depth
+                self.totals["draft_tokens"] += depth
                 self.totals["accepted_tokens"] += accepted
                 for position in range(accepted):
                     self.positions[position] += 1
@@ -126,8 +137,24 @@ class State:
             self.totals["tokens"] += tokens
             if script.reset_counters_at and self.totals["tokens"] >= script.reset_counters_at:
                 self.totals = dict.fromkeys(self.totals, 0)
-            rate = interpolate(script.rates, self.active) * self.wave_speed
+            rates = script.depth_rates.get(depth, script.rates)
+            rate = interpolate(rates, self.active) * self.wave_speed
             return tokens, tokens * self.active / rate
+
+    def draw(self, depth: int) -> int:
+        """How many drafted tokens are accepted; a later one only with all before it."""
+        script = self.script
+        if script.positions:
+            chance = self.rng.random()
+            return sum(chance < share for share in script.positions[:depth])
+        share = (script.accepted_length - 1.0) / script.depth
+        return sum(self.rng.random() < share for _ in range(depth))
+
+    def depth_of(self, body: dict) -> int:
+        """The depth of a request: its own where this server takes one."""
+        asked = body.get("speculative.n_max")
+        takes = bool(self.script.depth_rates) and isinstance(asked, int)
+        return min(asked, self.script.depth) if takes else self.script.depth
 
 
 def interpolate(rates: dict[int, float], streams: int) -> float:
@@ -180,6 +207,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        if self.path == "/tokenize" and self.state.script.tokenizes:
+            self.state.tokenized += 1
+            text = body["prompt"] if self.state.script.engine == VLLM else body["content"]
+            return self.give(200, {"tokens": list(range(len(text) // 4))})
         if self.path not in {"/v1/chat/completions", "/v1/completions"}:
             return self.give(404, {"error": {"message": "not found"}})
         if not self.has_key():
@@ -233,6 +264,7 @@ class Answer:
         self.chat = "messages" in body
         self.wanted = max(1, body["max_tokens"] - self.script.short_by)
         self.number = self.state.requests
+        self.depth = self.state.depth_of(body)
         self.drafts = self.accepted = 0
 
     def steps(self):
@@ -241,14 +273,14 @@ class Answer:
         due = time.perf_counter() + self.script.first_token_s
         done = 0
         while done < self.wanted:
-            tokens, seconds = self.state.step(self.wanted - done)
+            tokens, seconds = self.state.step(self.wanted - done, self.depth)
             if done or self.script.first_token_s == 0.0:
                 due += seconds
             wait = due - time.perf_counter()
             if wait > 0 and self.state.stop.wait(wait):
                 return
-            if self.script.depth:
-                self.drafts += self.script.depth
+            if self.depth:
+                self.drafts += self.depth
                 self.accepted += tokens - 1
             yield done + tokens, words[done : done + tokens]
             done += tokens
@@ -362,6 +394,8 @@ def metrics_text(state: State) -> str:
         if vllm
         else f"{prefix}{tokens} {totals['tokens']}"
     ]
+    if vllm:
+        lines.append(f"vllm:num_preemptions_total{{{labels}}} {float(totals['preemptions'])}")
     if state.script.counters and (state.script.depth or not vllm):
         for name in ("drafts", "draft_tokens", "accepted_tokens"):
             where = f"{{{labels}}}" if vllm else ""
@@ -380,8 +414,14 @@ class Listener(ThreadingHTTPServer):
     request_queue_size = 128
     block_on_close = False
 
-    def __init__(self, port: int, script: Script) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(
+        self,
+        port: int,
+        script: Script,
+        host: str = "127.0.0.1",
+        handler: type["Handler"] = Handler,
+    ) -> None:
+        super().__init__((host, port), handler)
         self.state = State(script)
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -4,48 +4,81 @@ Layer: cli.
 """
 
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from speccompose.acceptance import Judged, accept_here
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
+from speccompose.device.accept_stack import Asked
+from speccompose.device.measured_stack import Prompts
 from speccompose.errors import UsageError
 from speccompose.report.verdict_text import verdict_text
 from speccompose.serving import stack_of
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+MEASURED_WITH = (
+    click.option("--quick", is_flag=True, help="short outputs and few repeats, to demonstrate"),
+    click.option("--yes", is_flag=True, help="do not ask: the stack is interrupted meanwhile"),
+    click.option("--dataset", metavar="FILE", help="prompts of your own, as JSON lines"),
+    click.option("--category", metavar="C", help="one kind of prompts"),
+    click.option("--requests", type=click.IntRange(1), metavar="N", help="requests per repeat"),
+)
+"""Options of every verb that measures a stack."""
+
+
+def measuring(verb: Verb) -> Verb:
+    """Add --quick, --yes, --dataset, --category and --requests."""
+    for option in reversed(MEASURED_WITH):
+        verb = option(verb)
+    return verb
 
 
 @click.command()
 @click.argument("stack", metavar="[STACK]", required=False)
 @click.option("--strict", is_flag=True, help="a marginal gain counts as rejected")
-@click.option("--quick", is_flag=True, help="short outputs and few repeats, for a demonstration")
-@click.option("--yes", is_flag=True, help="do not ask: the stack is interrupted meanwhile")
+@measuring
 @click.option("--runner", type=click.Choice(["native", "aiperf"]), default="native")
-@click.option("--dataset", metavar="FILE", help="prompts of your own")
-@click.option("--category", metavar="C", help="one kind of prompts")
-@click.option("--requests", type=click.IntRange(1), metavar="N", help="requests per repeat")
 @click.option("--compare", nargs=2, metavar="A B", help="two measurements instead of a STACK")
 @AS_JSON
 def accept(
-    stack: str | None, strict: bool, quick: bool, yes: bool, as_json: bool, **later: Any
+    stack: str | None,
+    strict: bool,
+    runner: str,
+    compare: tuple[str, str] | None,
+    as_json: bool,
+    **values: Any,
 ) -> int:
     """Measure the stack without and with speculation, at concurrency 1 and 8.
 
     Where speculation does not pay, the stack is redeployed without it. Exit 0 accepted or
     marginal, 9 rejected, 11 inconclusive or invalid. --quick follows the same rules with less
-    to go by, so it ends undecided more often. Not built yet: --runner aiperf, --dataset,
-    --category, --requests, --compare.
+    to go by, so it ends undecided more often. Not built yet: --runner aiperf, --compare.
     """
-    refuse_unbuilt(later)
+    refuse_unbuilt({"runner": runner, "compare": compare})
     if stack is None:
         raise click.UsageError("Missing argument 'STACK'.")
-    confirm(stack, yes)
+    confirm(stack, values["yes"])
+    asked = Asked(quick=values["quick"], strict=strict, prompts=prompts_of(values))
     with this_machine() as here:
         stack = stack_of(stack, here.settings)
-        judged = accept_here(stack, here, quick=quick, strict=strict)
+        judged = accept_here(stack, here, asked)
     return show(stack, judged, as_json)
+
+
+def prompts_of(values: Mapping[str, Any]) -> Prompts:
+    """Which prompts the options name; a relative path is of this folder."""
+    file = values["dataset"]
+    return Prompts(
+        file=None if file is None else Path(file).expanduser().absolute(),
+        category=values["category"],
+        requests=values["requests"],
+    )
 
 
 def show(stack: str, judged: Judged, as_json: bool) -> int:

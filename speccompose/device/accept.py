@@ -17,17 +17,26 @@ Whatever goes wrong, what was measured is kept, the planned arm is put back, and
 from __future__ import annotations
 
 import math
-from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+import time
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device.acceptance_file import Rules
 from speccompose.device.artifacts import Artifacts
 from speccompose.device.conditions import Conditions, changes, read_conditions
-from speccompose.device.contents import compare_contents
+from speccompose.device.contents import Contents, compare_contents
+from speccompose.device.dataset import Dataset
 from speccompose.device.errors import DeviceError
 from speccompose.device.ports import Progress, Say, silent
+from speccompose.device.result_document import (
+    category_comparisons,
+    comparison_document,
+    conditions_document,
+    verdict_document,
+)
+from speccompose.device.runner import NativeRunner, Runner
 from speccompose.device.runs import BASELINE, SPECULATIVE, Run
 from speccompose.device.verdict import Verdict, decide, needs_more
-from speccompose.device.window import Pace, Served, greedy_texts, measure
+from speccompose.device.window import Order, Pace, Served, Window, greedy_texts
 
 
 class Trial(NamedTuple):
@@ -35,14 +44,23 @@ class Trial(NamedTuple):
 
     ``mark`` makes the prompts of this measurement unlike those of every other one: a server that
     has been accepted before must not find them in its cache. ``sequences``: how many the engine
-    runs at once, where known.
+    runs at once, where known. ``runner``: who puts on the load, our own client without one.
+    ``told``: what the result says beside the measurement itself.
     """
 
     rules: Rules
     pace: Pace
+    dataset: Dataset
     mark: str
     synthetic: bool = False
     sequences: Optional[int] = None
+    runner: Optional[Runner] = None
+    told: Mapping[str, object] = {}
+
+    @property
+    def measurer(self) -> Runner:
+        """Who puts on the load."""
+        return self.runner or NativeRunner(self.dataset, self.pace)
 
 
 class Arms(Protocol):
@@ -64,18 +82,38 @@ class Arms(Protocol):
 
 
 class Result(NamedTuple):
-    """A verdict and the runs that it rests on."""
+    """A verdict and the runs that it rests on; ``windows`` are the same runs with all that was
+    seen, ``trial`` says how, ``readings`` how the board was.
+    """
 
     verdict: Verdict
     runs: Tuple[Run, ...]
+    windows: Tuple[Window, ...] = ()
+    trial: Optional[Trial] = None
+    readings: Tuple[Conditions, ...] = ()
+    contents: Optional[Contents] = None
+    started_at: Optional[str] = None
+    finished_at: Optional[str] = None
 
     def as_dict(self) -> Dict[str, object]:
-        """The contract's form of `accept --json`."""
+        """The form of `accept --json`: the contract's keys, then everything else."""
+        told = verdict_document(self.verdict, self.runs, self.windows)
+        if self.trial is None:
+            return told
+        trial, verdict = self.trial, self.verdict
         return {
-            "outcome": self.verdict.outcome,
-            "synthetic": self.verdict.synthetic,
-            "reasons": list(self.verdict.reasons),
-            "runs": [run.as_dict() for run in self.runs],
+            **told,
+            "schema": 1,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "runner": trial.measurer.name,
+            **trial.told,
+            "rules": {**trial.rules._asdict(), "concurrency": list(trial.rules.concurrency)},
+            "repeats": verdict.repeats,
+            "comparisons": [comparison_document(c, trial.rules) for c in verdict.comparisons],
+            "categories": category_comparisons(self.windows),
+            "contents": None if self.contents is None else self.contents.as_dict(),
+            "conditions": conditions_document(self.readings),
         }
 
 
@@ -127,9 +165,10 @@ class _Session:
         self._say = say
         self._conditions = conditions
         self._readings: List[Conditions] = []
-        self._runs: List[Run] = []
+        self._windows: List[Window] = []
         self._texts: Dict[str, Tuple[str, ...]] = {}
-        self._notes: List[str] = []
+        self._contents: Optional[Contents] = None
+        self._started_at = _now()
 
     def measure(self) -> None:
         """Rounds of repeats until the numbers decide."""
@@ -144,8 +183,22 @@ class _Session:
         """The verdict on what there is."""
         trial = self._trial
         verdict = decide(self._runs, trial.rules, faults=self._faults(), synthetic=trial.synthetic)
-        reasons = (*verdict.reasons, *self._notes, *self._queueing())
-        return Result(verdict._replace(reasons=reasons), tuple(self._runs))
+        contents = () if self._contents is None else (self._contents.sentence,)
+        reasons = (*verdict.reasons, *contents, *self._queueing())
+        return Result(
+            verdict._replace(reasons=reasons),
+            tuple(self._runs),
+            tuple(self._windows),
+            trial,
+            tuple(self._readings),
+            self._contents,
+            self._started_at,
+            _now(),
+        )
+
+    @property
+    def _runs(self) -> List[Run]:
+        return [window.run for window in self._windows]
 
     def _round(self, repeats: Sequence[int]) -> None:
         half = math.ceil(len(repeats) / 2)
@@ -169,12 +222,10 @@ class _Session:
                 self._run(served, arm, concurrency, repeat)
 
     def _run(self, served: Served, arm: str, concurrency: int, repeat: int) -> None:
-        trial = self._trial
-        window = measure(
-            served, trial.pace, arm=arm, concurrency=concurrency, repeat=repeat, mark=trial.mark
-        )
+        order = Order(arm, concurrency, repeat, self._trial.mark)
+        window = self._trial.measurer.run(served, order)
         run = window.run
-        self._runs.append(run)
+        self._windows.append(window)
         self._artifacts.add_run(window, self._read_conditions())
         if run.errors:
             self._tell(f"{run.label}: {run.errors[0]}")
@@ -191,18 +242,19 @@ class _Session:
         if arm == BASELINE:
             passes["together"] = self._trial.rules.loaded
         for name, at_once in passes.items():
-            texts, errors = greedy_texts(served, self._trial.pace, at_once=at_once)
+            trial = self._trial
+            texts, errors = greedy_texts(served, trial.pace, trial.dataset, at_once=at_once)
             self._texts[name] = texts
             self.faults += [f"content check, {arm}: {error}" for error in errors]
 
     def _compare_texts(self) -> None:
-        if self._notes or self._spoilt() or not {BASELINE, SPECULATIVE} <= set(self._texts):
+        have_both = {BASELINE, SPECULATIVE} <= set(self._texts)
+        if self._contents is not None or self._spoilt() or not have_both:
             return
-        found = compare_contents(
+        self._contents = compare_contents(
             self._texts[BASELINE], self._texts["together"], self._texts[SPECULATIVE]
         )
-        self._notes.append(found.sentence)
-        self.faults += found.faults
+        self.faults += self._contents.faults
 
     def _read_conditions(self) -> Conditions:
         self._readings.append(self._conditions())
@@ -227,3 +279,7 @@ class _Session:
 
     def _tell(self, message: str) -> None:
         self._say(Progress("accept", message))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

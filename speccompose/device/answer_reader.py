@@ -17,20 +17,23 @@ class Ask(NamedTuple):
     """What every request of a run has in common.
 
     ``fixed_length``: exactly ``output_tokens`` are wanted, the end-of-text token is ignored.
-    ``stall_s``: silence after which a request has failed.
+    ``stall_s``: silence after which a request has failed. ``draft_tokens``: so many drafted
+    tokens a pass, for servers that take it per request; None leaves it to the server.
     """
 
     output_tokens: int
     fixed_length: bool = True
     greedy: bool = False
     stall_s: float = 120.0
+    draft_tokens: Optional[int] = None
 
 
 class Sample(NamedTuple):
     """One answered request. Times are seconds of the monotonic clock.
 
     ``arrivals`` holds when tokens came and how many at once. ``drafted`` and ``accepted`` are the
-    engine's own counts for this answer, None where it gives none.
+    engine's own counts for this answer, None where it gives none. ``text`` is all that was
+    generated, ``reply`` the part of it that is not thinking.
     """
 
     started: float
@@ -41,6 +44,8 @@ class Sample(NamedTuple):
     drafted: Optional[int] = None
     accepted: Optional[int] = None
     error: Optional[str] = None
+    reply: str = ""
+    category: Optional[str] = None
 
     @property
     def ttft_s(self) -> Optional[float]:
@@ -73,6 +78,7 @@ class AnswerReader:
         self.started = started
         self.error: Optional[str] = None
         self._texts: List[str] = []
+        self._replies: List[str] = []
         self._tokens: Optional[int] = None
         self._drafted: Optional[int] = None
         self._accepted: Optional[int] = None
@@ -110,6 +116,7 @@ class AnswerReader:
             ended=ended,
             tokens=self._tokens or 0,
             text="".join(self._texts),
+            reply="".join(self._replies),
             drafted=self._drafted,
             accepted=self._accepted,
             error=self.error or self._shortfall(ask),
@@ -145,10 +152,12 @@ class AnswerReader:
         finish = choice.get("finish_reason")
         if isinstance(finish, str):
             self._finished = finish
-        text = _visible(choice)
-        if text:
-            self._texts.append(text)
-        return text
+        thought, said = _visible(choice)
+        if said:
+            self._replies.append(said)
+        if thought or said:
+            self._texts.append(thought + said)
+        return thought + said
 
     def _arrivals(self) -> Tuple[Tuple[float, float], ...]:
         """When tokens came and how many. Where the server does not count along, the total is
@@ -178,14 +187,14 @@ class AnswerReader:
         return None
 
 
-def _visible(choice: Dict[str, object]) -> str:
-    """Text of a chat or completion event, thinking included: both are generated tokens."""
+def _visible(choice: Dict[str, object]) -> Tuple[str, str]:
+    """Thinking and text of a chat or completion event: both are generated tokens."""
     delta = choice.get("delta")
     if not isinstance(delta, dict):
         text = choice.get("text")
-        return text if isinstance(text, str) else ""
-    parts = (delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
-    return "".join(part for part in parts if isinstance(part, str))
+        return "", text if isinstance(text, str) else ""
+    thought, said = delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content")
+    return (thought if isinstance(thought, str) else ""), (said if isinstance(said, str) else "")
 
 
 def _event(payload: bytes) -> object:

@@ -97,6 +97,15 @@ class Server:
             )
         return found
 
+    def count_tokens(self, text: str, model: str) -> Optional[int]:
+        """How many tokens the server makes of a text; None when it does not say."""
+        vllm = self.engine == VLLM
+        request = {"model": model, "prompt": text} if vllm else {"content": text}
+        reply = self._ask("POST", "/tokenize", json.dumps(request), QUICK_S)
+        body = _fields(reply.body) if reply.status == 200 else {}
+        tokens = body.get("tokens")
+        return len(tokens) if isinstance(tokens, list) else None
+
     def _ask(self, method: str, path: str, body: Optional[str], timeout_s: float) -> Reply:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
         headers: Dict[str, str] = {}

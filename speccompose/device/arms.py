@@ -1,85 +1,53 @@
-"""An installed stack becomes one that can be run with and without speculation, for a while.
+"""An installed stack becomes one that can be run with other commands, for a while.
 
-Layer: device (standard library, Python 3.8). The baseline is the same release with one change: an
-override file, outside the release, replaces the command by the one that acceptance.json carries.
-So image, weights, mounts and environment are the same by construction. The release itself and its
-links stay untouched. After a power cut here the container may be the baseline's; the next deploy
-of the release sees that it runs another command than planned, and makes it anew.
-
-    accept_stack(name, roots, ports=..., quick=..., say=...) -> Result
+Layer: device (standard library, Python 3.8). An arm is the same release with one change: an
+override file, outside the release, replaces the command: by the baseline's that acceptance.json
+carries, or by the planned one at another depth. So image, weights, mounts and environment are the
+same by construction. The release itself and its links stay untouched. After a power cut here the
+container may be another arm's; the next deploy of the release sees that it runs another command
+than planned, and makes it anew.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Optional, Sequence, Tuple
+from typing import Mapping, Optional, Sequence, Tuple
 
 from speccompose.device import state
-from speccompose.device.accept import Result, Trial, accept
-from speccompose.device.acceptance_file import Acceptance, parse_acceptance
 from speccompose.device.api_key import installed_key
-from speccompose.device.artifacts import Artifacts
 from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import ContainerInfo
-from speccompose.device.errors import DATA, HEALTH, ROLLBACK_INCOMPLETE, USAGE, DeviceError
+from speccompose.device.errors import HEALTH, ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.health import Waiter
-from speccompose.device.interrupts import signals_interrupt, uninterrupted
-from speccompose.device.lock import hold
-from speccompose.device.paths import Roots, StackPaths, find_stack
+from speccompose.device.interrupts import uninterrupted
+from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan
-from speccompose.device.ports import Ports, Say, silent
-from speccompose.device.restore import settle
-from speccompose.device.runs import BASELINE
-from speccompose.device.small_file import read_small_text
-from speccompose.device.stack_folder import StackFolder, read_stack
+from speccompose.device.ports import Ports, Say
+from speccompose.device.stack_folder import StackFolder
 from speccompose.device.stream import Endpoint
-from speccompose.device.window import Served, full_pace, quick_pace
+from speccompose.device.window import Served
 
-QUICK_REPEATS = 5
-"""At most so many repeats for a demonstration; the rules of the verdict stay the same."""
-
-
-def accept_stack(
-    name: str, roots: Roots, *, ports: Ports, quick: bool = False, say: Say = silent
-) -> Result:
-    """Judge an installed, running stack. It is interrupted while the baseline runs.
-
-    Raises:
-        DeviceError: 2 for an unknown stack or one that does not speculate, 9 when it does not
-            run, 12 when it is being changed, 14 when the planned arm cannot be put back.
-    """
-    paths = find_stack(name, roots)
-    with signals_interrupt(), hold(paths, "accept"):
-        settle(paths, ports=ports, say=say)
-        folder = _current(paths)
-        acceptance = _acceptance(folder)
-        arms = StackArms(paths, folder, acceptance, ports, say)
-        arms.must_run()
-        now = time.gmtime()
-        mark = time.strftime("%Y%m%dT%H%M%SZ", now)
-        trial = _trial(folder, acceptance, mark, quick)
-        return accept(trial, arms, artifacts=Artifacts(paths.home / "accept" / mark), say=say)
+Command = Tuple[str, ...]
 
 
 class StackArms:
-    """Both arms of one installed release; the planned one is what its compose.yaml says."""
+    """The arms of one installed release, by name; ``commands`` says what each of them runs."""
 
     def __init__(
         self,
         paths: StackPaths,
         folder: StackFolder,
-        acceptance: Acceptance,
+        commands: Mapping[str, Command],
         ports: Ports,
         say: Say,
     ) -> None:
         self._paths = paths
         self._folder = folder
         self._plan: Plan = folder.plan
-        self._acceptance = acceptance
+        self._commands = commands
         self._ports = ports
         self._say = say
         self._key = installed_key(folder.plan, paths)
@@ -99,13 +67,13 @@ class StackArms:
 
     def start(self, arm: str) -> Served:
         """Let one arm serve, and wait until it is ready."""
+        wanted = self._commands[arm]
         with tempfile.TemporaryDirectory(prefix="speccompose-accept-") as folder:
             overrides: Tuple[Path, ...] = ()
-            if arm == BASELINE:
-                overrides = (self._write_override(Path(folder)),)
+            if wanted != self._plan.command:
+                overrides = (self._write_override(Path(folder), wanted),)
             self._compose(overrides).up()
         container = self._wait()
-        wanted = self._acceptance.baseline_command if arm == BASELINE else self._plan.command
         if container.command != wanted:
             raise DeviceError(
                 HEALTH,
@@ -113,7 +81,11 @@ class StackArms:
                 [f"planned: {' '.join(wanted)}", f"runs: {' '.join(container.command)}"],
                 code="wrong_arm",
             )
-        return self._served()
+        return self._served(container)
+
+    def serving(self) -> Served:
+        """Whatever serves now, as it is."""
+        return self._served(self._ports.docker.container(self._plan.project, self._plan.service))
 
     def restore(self) -> None:
         """Let the planned arm serve again and write down its container."""
@@ -145,10 +117,11 @@ class StackArms:
             code="stuck",
         )
 
-    def _served(self) -> Served:
+    def _served(self, container: Optional[ContainerInfo]) -> Served:
         plan = self._plan
         endpoint = Endpoint(plan.local_host, plan.port, plan.served_name, self._key)
-        return Served(endpoint, self._ports.connect(plan, self._key))
+        held_by = None if container is None else container.id
+        return Served(endpoint, self._ports.connect(plan, self._key), held_by)
 
     def _wait(self) -> ContainerInfo:
         keys = () if self._key is None else (self._key,)
@@ -158,58 +131,10 @@ class StackArms:
     def _compose(self, overrides: Tuple[Path, ...]) -> Compose:
         return Compose(self._ports.docker, self._plan.project, self._folder.path, overrides)
 
-    def _write_override(self, folder: Path) -> Path:
+    def _write_override(self, folder: Path, wanted: Command) -> Path:
         """JSON is YAML to Compose; a dollar sign would start a variable, so it is doubled."""
-        command = [word.replace("$", "$$") for word in self._acceptance.baseline_command]
-        path = folder / "baseline.yaml"
+        command = [word.replace("$", "$$") for word in wanted]
+        path = folder / "arm.yaml"
         body = {"services": {self._plan.service: {"command": command}}}
         path.write_text(json.dumps(body), encoding="utf-8")
         return path
-
-
-def _current(paths: StackPaths) -> StackFolder:
-    digest = state.linked_digest(paths.current)
-    if digest is None:
-        raise DeviceError(USAGE, f"{paths.name} has no current release", code="nothing_installed")
-    return read_stack(paths.release(digest))
-
-
-def _acceptance(folder: StackFolder) -> Acceptance:
-    path = folder.path / "acceptance.json"
-    try:
-        text = read_small_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DeviceError(
-            DATA,
-            f"{folder.plan.name} carries no acceptance rules",
-            [f"{path}: {error}"],
-            hint="render the stack again",
-            code="incomplete_stack",
-        ) from None
-    acceptance = parse_acceptance(text, str(path))
-    if not acceptance.speculation_expected:
-        raise DeviceError(
-            USAGE,
-            f"{folder.plan.name} does not speculate, so there is nothing to accept",
-            [f"method: {folder.plan.method}"],
-            hint="plan it with a speculation method first",
-            code="nothing_to_accept",
-        )
-    return acceptance
-
-
-def _trial(folder: StackFolder, acceptance: Acceptance, mark: str, quick: bool) -> Trial:
-    rules = acceptance.rules
-    if quick:
-        most = max(rules.min_repeats, min(rules.max_repeats, QUICK_REPEATS))
-        rules = rules._replace(max_repeats=most)
-    pace = quick_pace(rules.output_tokens) if quick else full_pace(rules.output_tokens)
-    return Trial(rules, pace, mark, acceptance.synthetic, _sequences(folder))
-
-
-def _sequences(folder: StackFolder) -> Optional[int]:
-    """How many requests the engine runs at once, as the plan says."""
-    body = json.loads((folder.path / "plan.json").read_text(encoding="utf-8"))
-    memory = body.get("memory")
-    value = memory.get("sequences") if isinstance(memory, dict) else None
-    return value if isinstance(value, int) else None

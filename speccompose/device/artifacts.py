@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional
 
 from speccompose.device.answer_reader import Sample
 from speccompose.device.conditions import Conditions
+from speccompose.device.result_document import run_document
 from speccompose.device.window import Window
 
 
@@ -28,14 +28,9 @@ class Artifacts:
     def add_run(self, window: Window, conditions: Conditions) -> None:
         """Append one run, with every request of it."""
         line: Dict[str, object] = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            **window.run.as_dict(),
-            "errors": list(window.run.errors),
-            "window_s": round(window.load.window_s, 4),
-            "latency_ms": _latency(window),
-            "counters": None if window.counted is None else dict(window.counted._asdict()),
+            **run_document(window),
             "conditions": conditions.as_dict(),
-            "requests": [_request(sample) for sample in window.load.samples],
+            "samples": [_sample(sample) for sample in window.load.samples],
         }
         self._write("runs.jsonl", json.dumps(line) + "\n", append=True)
 
@@ -56,21 +51,7 @@ class Artifacts:
             self.fault = f"the measurements cannot be kept in {self.folder}: {error.strerror}"
 
 
-def _latency(window: Window) -> Dict[str, Dict[str, Optional[float]]]:
-    load = window.load
-    measures = {
-        "ttft": load.ttft_ms,
-        "tpot": load.tpot_ms,
-        "inter_token": load.gap_ms,
-        "end_to_end": load.e2e_ms,
-    }
-    return {
-        name: {f"p{share:.0%}"[:-1]: _rounded(of(share)) for share in (0.5, 0.9, 0.99)}
-        for name, of in measures.items()
-    }
-
-
-def _request(sample: Sample) -> List[Optional[float]]:
+def _sample(sample: Sample) -> List[Optional[float]]:
     """One request as [ttft, tpot, end to end in ms, tokens, pieces]; short, there are many."""
     return [
         _milliseconds(sample.ttft_s),
@@ -83,7 +64,3 @@ def _request(sample: Sample) -> List[Optional[float]]:
 
 def _milliseconds(seconds: Optional[float]) -> Optional[float]:
     return None if seconds is None else round(seconds * 1000, 3)
-
-
-def _rounded(value: Optional[float]) -> Optional[float]:
-    return None if value is None else round(value, 3)

@@ -10,7 +10,7 @@ baseline in more prompts than the two baseline runs differ from each other.
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 _SAME_WORD = re.compile(r"(\S+)(?:\s+\1(?!\S)){7,}")
 _SAME_CHARACTER = re.compile(r"(\S)\1{23,}")
@@ -24,6 +24,14 @@ class Contents(NamedTuple):
     baseline_differs: int
     speculative_differs: int
     faults: Sequence[str]
+
+    def as_dict(self) -> Dict[str, object]:
+        """The form that results keep; the faults stand among the verdict's reasons."""
+        return {
+            "prompts": self.prompts,
+            "baseline_differs": self.baseline_differs,
+            "speculative_differs": self.speculative_differs,
+        }
 
     @property
     def sentence(self) -> str:

@@ -1,8 +1,9 @@
-"""A server's Prometheus text becomes its speculation counters.
+"""A server's Prometheus text becomes its counters: drafts, generated tokens, preemptions.
 
-Layer: device (standard library, Python 3.8). Both engines count the same four things under their
-own prefix. vLLM shows them only while it speculates; llama.cpp shows zeros without, and none at
-all before build 10326. Counters only grow: what a request did is the difference of two readings.
+Layer: device (standard library, Python 3.8). Both engines count the same four things of drafting
+under their own prefix. vLLM shows them only while it speculates; llama.cpp shows zeros without,
+and none at all before build 10326. Counters only grow: what a request did is the difference of
+two readings. Generated tokens are counted by both, always; preemptions by vLLM alone.
 """
 
 from __future__ import annotations
@@ -40,6 +41,36 @@ class Counters(NamedTuple):
     def mean_accepted_length(self) -> Optional[float]:
         """Tokens per verification pass that carried a draft; None when there was none."""
         return 1.0 + self.accepted / self.drafts if self.drafts > 0 else None
+
+
+class Totals(NamedTuple):
+    """One reading of all of it. None: the server does not count that."""
+
+    drafting: Optional[Counters]
+    generated: Optional[float] = None
+    preemptions: Optional[float] = None
+
+
+_GENERATED = {VLLM: "vllm:generation_tokens_total"}
+_GENERATED_LLAMA = "llamacpp:tokens_predicted_total"
+_PREEMPTIONS = ("vllm:num_preemptions_total", "vllm:num_preemptions")
+
+
+def read_totals(text: str, engine: str) -> Totals:
+    """Everything that a metrics page counts of what is measured here."""
+    generated = _sum(text, (_GENERATED.get(engine, _GENERATED_LLAMA),))
+    preemptions = _sum(text, _PREEMPTIONS) if engine == VLLM else None
+    return Totals(read_counters(text, engine), generated, preemptions)
+
+
+def _sum(text: str, names: Tuple[str, ...]) -> Optional[float]:
+    """A counter over all its labels; None when it is not there."""
+    found = [
+        _number(match.group(3))
+        for match in map(_SAMPLE.match, text.splitlines())
+        if match is not None and match.group(1) in names
+    ]
+    return sum(found) if found else None
 
 
 def read_counters(text: str, engine: str) -> Optional[Counters]:

@@ -1,10 +1,12 @@
-"""Prompts become load on a server, and the load becomes figures.
+"""Conversations become load on a server, and the load becomes figures.
 
-Layer: device (standard library, Python 3.8). A closed loop: so many clients, each sends its next
-prompt when its last answer has come. The measured window ends when the first client finds no
-prompt left, so that there are as many clients at work at every moment of it; a tail in which
-clients wait for the slowest would punish the arm whose answers differ more in length of time.
-Errors end the run: what came before is kept, and nobody takes it for a result.
+Layer: device (standard library, Python 3.8). A closed loop: so many clients, each plays its next
+conversation when its last answer has come. A conversation's turns are requests of one client, one
+after the other, each with the earlier turns and the server's own answers before it. The measured
+window ends when the first client finds no conversation left, so that there are as many clients at
+work at every moment of it; a tail in which clients wait for the slowest would punish the arm whose
+answers differ more in length of time. Errors end the run: what came before is kept, and nobody
+takes it for a result.
 """
 
 from __future__ import annotations
@@ -14,14 +16,16 @@ import time
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from speccompose.device.answer_reader import Ask, Sample
-from speccompose.device.stream import Client, Endpoint
+from speccompose.device.dataset_rows import Conversation
+from speccompose.device.spreads import percentile
+from speccompose.device.stream import Client, Endpoint, Message
 
 _JOIN_S = 0.5
 
 
 class Load(NamedTuple):
     """What one run gave: ``window_s`` is the measured time, ``tokens`` came within it, and the
-    samples stand in the order of their prompts.
+    samples stand in the order of their conversations and turns.
     """
 
     concurrency: int
@@ -48,56 +52,83 @@ class Load(NamedTuple):
             for error in sorted(set(found))
         )
 
+    @property
+    def generated(self) -> int:
+        """Tokens of all answers, within the window and after it."""
+        return sum(sample.tokens for sample in self.samples)
+
+    @property
+    def told_length(self) -> Optional[float]:
+        """Tokens per verification pass by the answers' own counts; None when they tell none."""
+        return told_length(self.good)
+
+    @property
+    def ttfts_ms(self) -> List[float]:
+        """Times to the first token, in milliseconds."""
+        return [s.ttft_s * 1000 for s in self.good if s.ttft_s is not None]
+
+    @property
+    def tpots_ms(self) -> List[float]:
+        """Times per output token after the first, in milliseconds."""
+        return [s.tpot_s * 1000 for s in self.good if s.tpot_s is not None]
+
+    @property
+    def gaps_ms(self) -> List[float]:
+        """Times between two arrivals, in milliseconds."""
+        return [gap * 1000 for s in self.good for gap in s.gaps_s]
+
+    @property
+    def e2es_ms(self) -> List[float]:
+        """Times of whole requests, in milliseconds."""
+        return [s.e2e_s * 1000 for s in self.good]
+
     def ttft_ms(self, share: float) -> Optional[float]:
         """Percentile of the time to first token, in milliseconds."""
-        return percentile([s.ttft_s * 1000 for s in self.good if s.ttft_s is not None], share)
+        return percentile(self.ttfts_ms, share)
 
     def tpot_ms(self, share: float) -> Optional[float]:
         """Percentile of the time per output token, in milliseconds."""
-        return percentile([s.tpot_s * 1000 for s in self.good if s.tpot_s is not None], share)
-
-    def gap_ms(self, share: float) -> Optional[float]:
-        """Percentile of the time between two arrivals, in milliseconds."""
-        return percentile([gap * 1000 for s in self.good for gap in s.gaps_s], share)
-
-    def e2e_ms(self, share: float) -> Optional[float]:
-        """Percentile of the whole time of a request, in milliseconds."""
-        return percentile([s.e2e_s * 1000 for s in self.good], share)
+        return percentile(self.tpots_ms, share)
 
 
-def run_load(endpoint: Endpoint, prompts: Sequence[str], *, concurrency: int, ask: Ask) -> Load:
-    """Send all prompts with ``concurrency`` clients at once and measure.
+def run_load(
+    endpoint: Endpoint, conversations: Sequence[Conversation], *, concurrency: int, ask: Ask
+) -> Load:
+    """Play all conversations with ``concurrency`` clients at once and measure.
 
     A KeyboardInterrupt breaks the open requests and is passed on.
     """
-    crew = _Crew(endpoint, prompts, concurrency, ask)
+    crew = _Crew(endpoint, conversations, concurrency, ask)
     crew.work()
     return crew.load()
 
 
-def percentile(values: Sequence[float], share: float) -> Optional[float]:
-    """Value below which ``share`` (0 to 1) of the values lie, interpolated; None without any."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+def told_length(samples: Sequence[Sample]) -> Optional[float]:
+    """Tokens per verification pass of some answers; None when they do not tell.
+
+    llama.cpp says per answer how many drafted tokens it took; every other token was a pass.
+    """
+    told = [sample for sample in samples if sample.accepted is not None]
+    passes = sum(sample.tokens - (sample.accepted or 0) for sample in told)
+    return sum(sample.tokens for sample in told) / passes if passes > 0 else None
 
 
 class _Crew:
-    """Clients at work on one list of prompts."""
+    """Clients at work on one list of conversations."""
 
     def __init__(
-        self, endpoint: Endpoint, prompts: Sequence[str], concurrency: int, ask: Ask
+        self,
+        endpoint: Endpoint,
+        conversations: Sequence[Conversation],
+        concurrency: int,
+        ask: Ask,
     ) -> None:
-        self._prompts: Iterator[Tuple[int, str]] = iter(enumerate(prompts))
+        self._left: Iterator[Tuple[int, Conversation]] = iter(enumerate(conversations))
         self._clients = [Client(endpoint, ask) for _ in range(concurrency)]
         self._lock = threading.Lock()
         self._start = threading.Barrier(concurrency + 1)
         self._stop = threading.Event()
-        self._samples: Dict[int, Sample] = {}
+        self._samples: Dict[Tuple[int, int], Sample] = {}
         self._began = 0.0
         self._first_idle: Optional[float] = None
 
@@ -142,19 +173,32 @@ class _Crew:
         with self._lock:
             self._began = self._began or time.perf_counter()
         while True:
-            turn = self._next_prompt()
-            if turn is None:
+            given = self._next_conversation()
+            if given is None:
                 break
-            sample = client.send(turn[1])
-            with self._lock:
-                self._samples[turn[0]] = sample
-            if sample.error is not None:
-                self._stop.set()
+            self._play(client, *given)
         client.close()
 
-    def _next_prompt(self) -> Optional[Tuple[int, str]]:
+    def _play(self, client: Client, place: int, conversation: Conversation) -> None:
+        """Every turn, with all that was said before it."""
+        said: List[Message] = []
+        if conversation.system is not None:
+            said.append({"role": "system", "content": conversation.system})
+        for turn, text in enumerate(conversation.turns):
+            if turn and self._stop.is_set():
+                return
+            said.append({"role": "user", "content": text})
+            sample = client.send(tuple(said))._replace(category=conversation.category)
+            with self._lock:
+                self._samples[place, turn] = sample
+            if sample.error is not None:
+                self._stop.set()
+                return
+            said.append({"role": "assistant", "content": sample.reply})
+
+    def _next_conversation(self) -> Optional[Tuple[int, Conversation]]:
         with self._lock:
-            turn = None if self._stop.is_set() else next(self._prompts, None)
-            if turn is None and self._first_idle is None:
+            given = None if self._stop.is_set() else next(self._left, None)
+            if given is None and self._first_idle is None:
                 self._first_idle = time.perf_counter()
-            return turn
+            return given

@@ -11,14 +11,26 @@ import http.client
 import json
 import socket
 import time
-from typing import Dict, NamedTuple, Optional
+from typing import Dict, NamedTuple, Optional, Tuple
 
 from speccompose.device.answer_reader import AnswerReader, Ask, Sample
 from speccompose.device.redact import redact
 
 CHAT = "/v1/chat/completions"
+DRAFT_TOKENS = "speculative.n_max"
+"""How some builds of llama.cpp take the depth per request; others ignore it (request_depth.py)."""
+
 _PIECE = 65536
 _ERROR_CHARACTERS = 200
+
+
+Message = Dict[str, str]
+Messages = Tuple[Message, ...]
+
+
+def question(text: str) -> Messages:
+    """One user's message, with nothing before it."""
+    return ({"role": "user", "content": text},)
 
 
 class Endpoint(NamedTuple):
@@ -45,9 +57,9 @@ class Client:
         )
         self._reusable = False
 
-    def send(self, prompt: str) -> Sample:
+    def send(self, messages: Messages) -> Sample:
         """Ask once and read the answer to its end; what goes wrong stands in the sample."""
-        body = json.dumps(request_body(self._endpoint, self._ask, prompt)).encode("utf-8")
+        body = json.dumps(request_body(self._endpoint, self._ask, messages)).encode("utf-8")
         answer = AnswerReader(time.perf_counter())
         try:
             response = self._open(body)
@@ -105,8 +117,8 @@ class Client:
         return sample._replace(error=redact(sample.error, keys)[:_ERROR_CHARACTERS])
 
 
-def request_body(endpoint: Endpoint, ask: Ask, prompt: str) -> Dict[str, object]:
-    """The request as JSON carries it."""
+def request_body(endpoint: Endpoint, ask: Ask, messages: Messages) -> Dict[str, object]:
+    """The request as JSON carries it. The plain route knows no messages: it gets their texts."""
     body: Dict[str, object] = {
         "model": endpoint.model,
         "max_tokens": ask.output_tokens,
@@ -114,11 +126,13 @@ def request_body(endpoint: Endpoint, ask: Ask, prompt: str) -> Dict[str, object]
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
     }
     if endpoint.route == CHAT:
-        body["messages"] = [{"role": "user", "content": prompt}]
+        body["messages"] = list(messages)
     else:
-        body["prompt"] = prompt
+        body["prompt"] = "\n".join(message["content"] for message in messages)
     if ask.fixed_length:
         body["ignore_eos"] = True
     if ask.greedy:
         body["temperature"] = 0
+    if ask.draft_tokens is not None:
+        body[DRAFT_TOKENS] = ask.draft_tokens
     return body

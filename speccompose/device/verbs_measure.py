@@ -10,7 +10,9 @@ from speccompose.device.verb import Report, Verb, name_of, roots_of, stack_argum
 
 
 def _accept(options: argparse.Namespace) -> Report:
-    from speccompose.device import arms
+    from pathlib import Path
+
+    from speccompose.device import accept_stack, measured_stack
 
     name = name_of(options)
     if not options.yes:
@@ -20,8 +22,17 @@ def _accept(options: argparse.Namespace) -> Report:
             hint="say --yes if that is all right",
             code="needs_yes",
         )
-    done = arms.accept_stack(
-        name, roots_of(options), ports=this_board(), quick=options.quick, say=options.say
+    prompts = measured_stack.Prompts(
+        None if options.dataset is None else Path(options.dataset),
+        options.category,
+        options.requests,
+    )
+    done = accept_stack.accept_stack(
+        name,
+        roots_of(options),
+        ports=this_board(),
+        asked=accept_stack.Asked(quick=options.quick, prompts=prompts),
+        say=options.say,
     )
     return done.as_dict()
 
@@ -30,6 +41,9 @@ def _accept_arguments(parser: argparse.ArgumentParser) -> None:
     stack_argument(parser)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter repeats")
     parser.add_argument("--yes", action="store_true", help="yes, interrupt the stack")
+    parser.add_argument("--dataset", metavar="FILE", help="prompts of your own, as JSON lines")
+    parser.add_argument("--category", metavar="C", help="one kind of prompts")
+    parser.add_argument("--requests", type=int, metavar="N", help="requests per repeat")
 
 
 _HELP = "measure whether speculation pays here; interrupts the stack"

@@ -7,13 +7,16 @@ counters, so that neither side of the measurement knows of it.
 from __future__ import annotations
 
 import time
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from speccompose.device.answer_reader import Ask
 from speccompose.device.answers import Server
-from speccompose.device.counters import Counters, read_counters
+from speccompose.device.counters import Counters, Totals, read_totals
+from speccompose.device.dataset import Dataset
+from speccompose.device.dealing import deal, fixed_openings, openings
 from speccompose.device.load import Load, run_load
-from speccompose.device.prompts import PROMPTS, marked_prompts
+from speccompose.device.memory_watch import MemoryWatch, PeakMemory
+from speccompose.device.prompts import PROMPTS
 from speccompose.device.runs import BASELINE, Run
 from speccompose.device.stream import Endpoint
 
@@ -21,13 +24,17 @@ _WARMUP_SHARE = 4
 _WARMUP_TOKENS = 16
 _SETTLE_TRIES = 10
 _SETTLE_S = 0.02
+_COUNTED_SHARE = 0.1
+_COUNTED_TOKENS = 16
+"""How far the engine's own count of tokens may be from what came: it counts some that no client
+gets to see, such as those of an end that is ignored."""
 
 
 class Pace(NamedTuple):
     """How much is asked per run.
 
     Alone, one prompt of every category; under load, some per client, because the window ends
-    when the first client is done.
+    when the first client is done. ``exactly``: so many requests instead, whatever the load.
     """
 
     prompts: int
@@ -36,9 +43,12 @@ class Pace(NamedTuple):
     check_prompts: int
     check_tokens: int
     stall_s: float = 120.0
+    exactly: Optional[int] = None
 
     def requests(self, concurrency: int) -> int:
-        """Requests of one run."""
+        """Requests of one run; every client has at least one."""
+        if self.exactly is not None:
+            return max(self.exactly, concurrency)
         return max(self.prompts, self.prompts_per_client * concurrency)
 
 
@@ -65,96 +75,158 @@ def quick_pace(output_tokens: int) -> Pace:
 
 
 class Served(NamedTuple):
-    """A server under measurement: the load goes to one, questions to the other."""
+    """A server under measurement: the load goes to one, questions to the other.
+
+    ``container``: whose memory is watched, where it runs in one.
+    """
 
     endpoint: Endpoint
     server: Server
+    container: Optional[str] = None
+
+
+class Order(NamedTuple):
+    """One run that is wanted. The same ``mark`` gives both arms the same prompts.
+
+    ``draft_tokens``: the depth, where the server takes it per request.
+    """
+
+    arm: str
+    concurrency: int
+    repeat: int
+    mark: str
+    draft_tokens: Optional[int] = None
+
+    @property
+    def place(self) -> str:
+        """What tells the prompts of this run from those of every other one."""
+        return f"{self.mark}/c{self.concurrency}/r{self.repeat}"
 
 
 class Window(NamedTuple):
-    """One run with all that was seen, for runs.jsonl and reports."""
+    """One run with all that was seen, for runs.jsonl and results."""
 
     run: Run
     load: Load
-    counted: Optional[Counters]
+    counted: Optional[Counters] = None
+    preemptions: Optional[float] = None
+    memory: Optional[PeakMemory] = None
+    at: Optional[str] = None
 
 
-def measure(
-    served: Served, pace: Pace, *, arm: str, concurrency: int, repeat: int, mark: str
-) -> Window:
-    """Measure one run. The same ``mark`` gives both arms the same prompts."""
-    place = f"{mark}/c{concurrency}/r{repeat}"
-    errors = _warm_up(served, pace, concurrency, place)
-    before = _counters(served.server)
-    ask = Ask(output_tokens=pace.output_tokens, stall_s=pace.stall_s)
-    prompts = () if errors else marked_prompts(pace.requests(concurrency), place)
-    load = run_load(served.endpoint, prompts, concurrency=concurrency, ask=ask)
+def measure(served: Served, pace: Pace, dataset: Dataset, order: Order) -> Window:
+    """Measure one run."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    errors = _warm_up(served, pace, dataset, order)
+    before = _settled_totals(served.server)
+    requests, clients = pace.requests(order.concurrency), order.concurrency
+    asked = () if errors else deal(dataset, requests, clients=clients, mark=order.place)
+    ask = Ask(pace.output_tokens, stall_s=pace.stall_s, draft_tokens=order.draft_tokens)
+    with MemoryWatch(served.container) as memory:
+        load = run_load(served.endpoint, asked, concurrency=clients, ask=ask)
     errors += load.errors
-    counted = None
+    counted = _Counted(before, Totals(None))
     if not errors:
-        after = _settled_counters(served.server)
-        counted = None if after is None else after.since(before)
-        errors += _counter_faults(before, after, counted)
-    if arm == BASELINE and _drafted(counted, load) > 0:
+        counted = _Counted(before, _settled_totals(served.server))
+        errors += counted.faults(load)
+    if order.arm == BASELINE and _drafted(counted.drafting, load) > 0:
         errors.append("the baseline speculates: its engine counts drafts")
     run = Run(
-        arm=arm,
-        concurrency=concurrency,
-        repeat=repeat,
+        arm=order.arm,
+        concurrency=clients,
+        repeat=order.repeat,
         output_tokens_s=load.output_tokens_s,
         tpot_ms_p50=load.tpot_ms(0.5),
         ttft_ms_p50=load.ttft_ms(0.5),
-        mean_accepted_length=None if arm == BASELINE else _accepted_length(counted, load),
+        mean_accepted_length=None
+        if order.arm == BASELINE
+        else _accepted_length(counted.drafting, load),
         errors=tuple(errors),
     )
-    return Window(run, load, counted)
+    return Window(run, load, counted.drafting, counted.preemptions, memory.peak(), at)
 
 
 def greedy_texts(
-    served: Served, pace: Pace, *, at_once: int
+    served: Served, pace: Pace, dataset: Dataset, *, at_once: int
 ) -> Tuple[Tuple[str, ...], Tuple[str, ...]]:
-    """Greedy answers to the fixed prompts, in their order, and what went wrong."""
+    """Greedy answers to fixed prompts, in their order, and what went wrong."""
     ask = Ask(pace.check_tokens, fixed_length=False, greedy=True, stall_s=pace.stall_s)
-    prompts = [prompt.text for prompt in PROMPTS[: pace.check_prompts]]
-    load = run_load(served.endpoint, prompts, concurrency=at_once, ask=ask)
+    asked = fixed_openings(dataset, pace.check_prompts)
+    load = run_load(served.endpoint, asked, concurrency=min(at_once, len(asked)), ask=ask)
     return tuple(sample.text for sample in load.samples), load.errors
 
 
-def _warm_up(served: Served, pace: Pace, concurrency: int, place: str) -> List[str]:
+def _warm_up(served: Served, pace: Pace, dataset: Dataset, order: Order) -> List[str]:
     """Let every client ask once, briefly; what it measures is thrown away, its errors are not."""
     tokens = min(_WARMUP_TOKENS, max(1, pace.output_tokens // _WARMUP_SHARE))
-    ask = Ask(output_tokens=tokens, stall_s=pace.stall_s)
-    prompts = marked_prompts(concurrency, place + "/warm-up")
-    load = run_load(served.endpoint, prompts, concurrency=concurrency, ask=ask)
+    ask = Ask(tokens, stall_s=pace.stall_s, draft_tokens=order.draft_tokens)
+    asked = openings(dataset, order.concurrency, mark=order.place + "/warm-up")
+    load = run_load(served.endpoint, asked, concurrency=order.concurrency, ask=ask)
     return [f"warm-up: {error}" for error in load.errors]
 
 
-def _counters(server: Server) -> Optional[Counters]:
+def _totals(server: Server) -> Totals:
     text = server.metrics()
-    return None if text is None else read_counters(text, server.engine)
+    return Totals(None) if text is None else read_totals(text, server.engine)
 
 
-def _settled_counters(server: Server) -> Optional[Counters]:
+def _settled_totals(server: Server) -> Totals:
     """Counters may come a step after the answer that they count: read until they stand still."""
-    last = _counters(server)
+    last = _totals(server)
     for _ in range(_SETTLE_TRIES):
         time.sleep(_SETTLE_S)
-        now = _counters(server)
+        now = _totals(server)
         if now == last:
             break
         last = now
     return last
 
 
-def _counter_faults(
-    before: Optional[Counters], after: Optional[Counters], counted: Optional[Counters]
-) -> List[str]:
-    """What the counters themselves tell of a broken run."""
-    if before is not None and after is None:
-        return ["the engine's counters are gone: it was restarted, or something else answers"]
-    if counted is not None and min(counted.drafts, counted.draft_tokens, counted.accepted) < 0:
-        return ["the engine's counters went backwards: it was restarted"]
-    return []
+class _Counted:
+    """What the engine counted between two readings."""
+
+    def __init__(self, before: Totals, after: Totals) -> None:
+        self._before = before
+        self._after = after
+        self.drafting = None if after.drafting is None else after.drafting.since(before.drafting)
+        self.preemptions = _difference(before.preemptions, after.preemptions)
+
+    def faults(self, load: Load) -> List[str]:
+        """What the counters themselves tell of a broken run; the first of it is enough."""
+        return list(self._all_faults(load))[:1]
+
+    def _all_faults(self, load: Load) -> Iterator[str]:
+        before, after, drafting = self._before, self._after, self.drafting
+        if (before.drafting is not None and after.drafting is None) or (
+            before.generated is not None and after.generated is None
+        ):
+            yield "the engine's counters are gone: it was restarted, or something else answers"
+        generated = _difference(before.generated, after.generated)
+        deltas = [generated, self.preemptions]
+        if drafting is not None:
+            deltas += [drafting.drafts, drafting.draft_tokens, drafting.accepted]
+        if any(delta is not None and delta < 0 for delta in deltas):
+            yield "the engine's counters went backwards: it was restarted"
+        if generated is not None:
+            yield from _miscounted(generated, load.generated)
+
+
+def _miscounted(generated: float, came: int) -> Iterator[str]:
+    """A restart whose counters have caught up again, or somebody else who was served."""
+    if generated < came * (1.0 - _COUNTED_SHARE) - _COUNTED_TOKENS:
+        yield (
+            f"the engine counted {generated:.0f} tokens and {came} came: it was restarted, or "
+            "something else answers"
+        )
+    if generated > came * (1.0 + _COUNTED_SHARE) + _COUNTED_TOKENS:
+        yield (
+            f"the engine counted {generated:.0f} tokens and {came} came: somebody else was "
+            "served meanwhile"
+        )
+
+
+def _difference(before: Optional[float], after: Optional[float]) -> Optional[float]:
+    return None if before is None or after is None else after - before
 
 
 def _drafted(counted: Optional[Counters], load: Load) -> float:
@@ -164,13 +236,7 @@ def _drafted(counted: Optional[Counters], load: Load) -> float:
 
 
 def _accepted_length(counted: Optional[Counters], load: Load) -> Optional[float]:
-    """Tokens per verification pass; 1.0 when nothing was drafted, None when nobody tells.
-
-    llama.cpp before build 10326 has no counters but says per answer how many drafted tokens it
-    took; every other token was a pass.
-    """
+    """Tokens per verification pass; 1.0 when nothing was drafted, None when nobody tells."""
     if counted is not None:
         return counted.mean_accepted_length or 1.0
-    told = [sample for sample in load.good if sample.accepted is not None]
-    passes = sum(sample.tokens - (sample.accepted or 0) for sample in told)
-    return sum(sample.tokens for sample in told) / passes if passes > 0 else None
+    return load.told_length

@@ -1,11 +1,13 @@
 """`accept` asks before it interrupts a stack, and cannot ask where nobody is."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from speccompose.acceptance import Judged
-from speccompose.cli.accept import confirm, refuse_unbuilt, show
+from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, show
+from speccompose.device.measured_stack import Prompts
 from speccompose.errors import DeployError, UsageError
 from tests.cli.harness import assert_refusal_shape
 from tests.report.samples import judged, run
@@ -22,9 +24,6 @@ def test_nobody_is_there_to_ask(cli):
     "words",
     [
         ("--runner", "aiperf"),
-        ("--dataset", "f"),
-        ("--category", "code"),
-        ("--requests", "3"),
         ("--compare", "a", "b"),
     ],
     ids=" ".join,
@@ -39,10 +38,21 @@ def test_what_is_not_built_is_refused_and_not_dropped(cli, words, stack):
 
 
 def test_several_that_are_not_built():
-    given = {"runner": "aiperf", "dataset": "f", "category": None, "compare": None}
-    with pytest.raises(UsageError, match="--dataset, --runner aiperf are not") as caught:
-        refuse_unbuilt(given)
+    with pytest.raises(UsageError, match="--compare, --runner aiperf are not") as caught:
+        refuse_unbuilt({"runner": "aiperf", "compare": ("a", "b")})
     assert caught.value.code == "not_built"
+
+
+def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):
+    answer = cli("accept", "x", "--yes", "--dataset", "missing.jsonl")
+    assert answer.status == 3
+    assert "cannot be read" in answer.err
+
+
+def test_prompts_are_of_the_folder_that_one_stands_in():
+    prompts = prompts_of({"dataset": "mine.jsonl", "category": "qa", "requests": 3})
+    assert prompts == Prompts(Path.cwd() / "mine.jsonl", "qa", 3)
+    assert prompts_of(dict.fromkeys(("dataset", "category", "requests"))) == Prompts()
 
 
 def test_the_native_runner_is_the_one_there_is(cli):

@@ -15,6 +15,7 @@ from speccompose.device.acceptance_file import Rules
 from speccompose.device.answers import Server
 from speccompose.device.artifacts import Artifacts
 from speccompose.device.conditions import Conditions
+from speccompose.device.dataset import builtin
 from speccompose.device.errors import DEPLOY, ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.runs import BASELINE, SPECULATIVE
 from speccompose.device.window import Pace, Served
@@ -74,7 +75,7 @@ class StubArms:
 def judge(baseline, speculative, *, tmp_path=None, arms=None, conditions=None, **trial):
     arms = arms or StubArms(baseline, speculative)
     done = accept(
-        Trial(**{"rules": RULES, "pace": PACE, "mark": "test", **trial}),
+        Trial(**{"rules": RULES, "pace": PACE, "dataset": builtin(), "mark": "test", **trial}),
         arms,
         artifacts=Artifacts(tmp_path),
         conditions=conditions or (lambda: QUIET),

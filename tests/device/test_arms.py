@@ -5,18 +5,21 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from speccompose.device import state
+from speccompose.device.accept_stack import Asked, accept_stack
 from speccompose.device.answers import Server
-from speccompose.device.arms import accept_stack
 from speccompose.device.command import Completed
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DeviceError
 from speccompose.device.lock import hold
+from speccompose.device.measured_stack import Prompts
 from speccompose.device.ports import Ports
 from speccompose.device.stack_folder import read_stack
 from speccompose.device.transaction import deploy
+from speccompose.vocab.acceptance_result import AcceptanceResult
 from tests.device.fakes import FakeDocker, ok
 from tests.docker.stacks import SPECULATING, free_port
 from tests.stub_server import Script, StubServer
@@ -126,8 +129,8 @@ def accepted(board, **more):
 
 
 def commands(board):
-    """The command of every container that Compose was asked for during the measurement."""
-    return ["override" in " ".join(call) or "baseline" in " ".join(call) for call in ups(board)]
+    """Whether another command than the planned one was asked for, of every start."""
+    return [call.count("--file") > 1 for call in ups(board)]
 
 
 def ups(board):
@@ -138,8 +141,12 @@ def test_a_slower_stack_is_rejected_and_runs_again_as_planned(serving):
     plan = install(serving)
     first = serving.docker.containers["speccompose-tiny"]["Id"]
     release = {path: path.read_bytes() for path in serving.paths.current.resolve().iterdir()}
-    result = accepted(serving, quick=True)
+    result = accepted(serving, asked=Asked(quick=True))
     assert result.verdict.outcome == "rejected", result.verdict.reasons
+    told = msgspec.convert(result.as_dict(), AcceptanceResult)
+    assert (told.subject.stack, told.subject.plan) == ("tiny", plan.digest)
+    assert told.commands["measure"] == "speccompose accept tiny --yes --quick"
+    assert told.dataset.name == "builtin"
     assert commands(serving)[1:5] == [False, True, False, False]
     now = serving.docker.containers["speccompose-tiny"]
     assert now["Config"]["Cmd"] == list(plan.command)
@@ -164,7 +171,7 @@ def test_the_baseline_runs_exactly_the_command_of_acceptance_json(serving):
         original(project)
 
     serving.docker.serve = serve
-    accepted(serving, quick=True)
+    accepted(serving, asked=Asked(quick=True))
     assert seen[0][-2:] == ["--price", "$5"]
     assert not set(SPECULATING) & set(seen[0])
     assert seen[1] == list(plan.command)
@@ -173,7 +180,7 @@ def test_the_baseline_runs_exactly_the_command_of_acceptance_json(serving):
 def test_a_baseline_that_does_not_start_is_invalid_and_the_stack_is_back(serving):
     plan = install(serving)
     serving.docker.broken_baseline = True
-    result = accepted(serving, quick=True)
+    result = accepted(serving, asked=Asked(quick=True))
     assert result.verdict.outcome == "invalid"
     assert "ended while starting" in result.verdict.reasons[0]
     now = serving.docker.containers["speccompose-tiny"]
@@ -184,7 +191,7 @@ def test_a_stack_that_does_not_come_back_is_status_14(serving):
     install(serving)
     serving.docker.broken_after_baseline = True
     with pytest.raises(DeviceError) as caught:
-        accepted(serving, quick=True)
+        accepted(serving, asked=Asked(quick=True))
     assert caught.value.status == 14
     assert state.load(serving.paths).phase == state.STUCK
 
@@ -231,3 +238,42 @@ def test_a_stack_that_carries_no_rules(board):
     with pytest.raises(DeviceError) as caught:
         accepted(board)
     assert (caught.value.status, caught.value.code) == (3, "incomplete_stack")
+
+
+def prompts(tmp_path, *texts):
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"prompt": text}) + "\n" for text in texts))
+    return file
+
+
+def test_prompts_of_ones_own(serving, tmp_path):
+    install(serving)
+    file = prompts(tmp_path, *(f"question {n}" for n in range(12)))
+    asked = Asked(quick=True, prompts=Prompts(file, None, 2))
+    told = msgspec.convert(accepted(serving, asked=asked).as_dict(), AcceptanceResult)
+    assert (told.dataset.name, told.dataset.conversations) == ("mine.jsonl", 12)
+    assert {run.requests for run in told.runs if run.concurrency == 1} == {2}
+    assert told.commands["measure"].endswith(f"--quick --dataset {file} --requests 2")
+
+
+def test_prompts_that_do_not_fit_are_told_before_the_stack_is_interrupted(serving, tmp_path):
+    """The planned context is 512 tokens."""
+    install(serving)
+    before = serving.docker.containers["speccompose-tiny"]["Id"]
+    file = prompts(tmp_path, "short", "word " * 2000)
+    with pytest.raises(DeviceError) as caught:
+        accepted(serving, asked=Asked(prompts=Prompts(file)))
+    assert (caught.value.status, caught.value.code) == (2, "prompts_too_long")
+    assert serving.docker.containers["speccompose-tiny"]["Id"] == before
+    assert not (serving.paths.home / "accept").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [(Prompts(Path("/nonexistent.jsonl")), 3), (Prompts(category="poetry"), 2)],
+)
+def test_prompts_that_cannot_be_had(serving, asked, status):
+    install(serving)
+    with pytest.raises(DeviceError) as caught:
+        accepted(serving, asked=Asked(prompts=asked))
+    assert caught.value.status == status

@@ -27,11 +27,11 @@ def test_one_line_per_run(tmp_path):
     first, second = map(json.loads, lines)
     assert first["arm"] == "speculative"
     assert first["mean_accepted_length"] == 2.5
-    assert first["counters"]["per_position"] == [2, 1]
+    assert first["drafting"]["acceptance_by_position"] == [1.0, 0.5]
     assert first["conditions"]["hottest_c"] == 51.0
-    assert first["requests"] == [[500.0, 166.667, 1000.0, 4, 2]]
-    assert first["latency_ms"]["ttft"] == {"p50": 500.0, "p90": 500.0, "p99": 500.0}
-    assert second["counters"] is None
+    assert first["samples"] == [[500.0, 166.667, 1000.0, 4, 2]]
+    assert first["latency"]["ttft_ms"] == {"count": 1, "mean": 500.0, "quantiles": [500.0] * 21}
+    assert second["drafting"] is None
     assert artifacts.fault is None
 
 

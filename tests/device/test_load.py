@@ -8,7 +8,9 @@ import time
 import pytest
 
 from speccompose.device.answer_reader import Ask, Sample
-from speccompose.device.load import Load, percentile, run_load
+from speccompose.device.dataset_rows import Conversation
+from speccompose.device.load import Load, run_load
+from speccompose.device.spreads import percentile
 from tests.device.endpoints import endpoint_of
 from tests.stub_server import Script, StubServer
 
@@ -18,8 +20,12 @@ def near(rate):
     return pytest.approx(0.87 * rate, rel=0.18)
 
 
+def questions(texts):
+    return [Conversation(text, None, (text,)) for text in texts]
+
+
 def load(script, *, concurrency, count, tokens=16, stall_s=5.0):
-    prompts = [f"prompt {number}" for number in range(count)]
+    prompts = questions(f"prompt {number}" for number in range(count))
     with StubServer(script) as stub:
         endpoint = endpoint_of(stub.url, script.model)
         done = run_load(
@@ -58,7 +64,7 @@ def test_bursts_change_neither_speed_nor_time_per_token():
     done, _ = load(script, concurrency=1, count=4, tokens=40)
     assert done.output_tokens_s == near(400.0)
     assert done.tpot_ms(0.5) == pytest.approx(2.7, rel=0.15)
-    assert done.gap_ms(0.5) > 1.5 * done.tpot_ms(0.5)
+    assert percentile(done.gaps_ms, 0.5) > 1.5 * done.tpot_ms(0.5)
 
 
 def test_the_window_ends_when_the_first_client_is_idle():
@@ -104,19 +110,11 @@ def test_an_interrupt_ends_at_once():
         with pytest.raises(KeyboardInterrupt):
             run_load(
                 endpoint_of(stub.url, script.model),
-                ["a"] * 9,
+                questions(["a"] * 9),
                 concurrency=4,
                 ask=Ask(16, stall_s=30),
             )
         assert time.monotonic() - began < 5
-
-
-@pytest.mark.parametrize(
-    ("values", "share", "wanted"),
-    [([], 0.5, None), ([3.0], 0.99, 3.0), ([1, 2, 3, 4], 0.5, 2.5), ([4, 1, 3, 2], 1.0, 4)],
-)
-def test_percentile(values, share, wanted):
-    assert percentile(values, share) == wanted
 
 
 @pytest.mark.bench
@@ -135,7 +133,7 @@ def test_sixty_four_streams_on_one_core():
     try:
         endpoint = endpoint_of(server.stdout.readline().strip(), "stub-model")
         busy, began = time.process_time(), time.perf_counter()
-        done = run_load(endpoint, ["x"] * 256, concurrency=64, ask=Ask(60))
+        done = run_load(endpoint, questions(["x"] * 256), concurrency=64, ask=Ask(60))
         share = (time.process_time() - busy) / (time.perf_counter() - began)
     finally:
         server.kill()
@@ -143,3 +141,56 @@ def test_sixty_four_streams_on_one_core():
     assert done.errors == ()
     assert done.output_tokens_s == pytest.approx(2000.0, rel=0.05)
     assert share < 0.5
+
+
+def conversations(*lengths, system=None):
+    return [
+        Conversation(
+            f"c{n}",
+            "kind" if n % 2 else None,
+            tuple(f"c{n} turn {t}" for t in range(turns)),
+            system,
+        )
+        for n, turns in enumerate(lengths)
+    ]
+
+
+def test_a_conversation_is_one_clients_requests_with_what_was_said_before():
+    """Each turn carries the earlier turns and the server's own answers to them."""
+    with StubServer(Script(rates={1: 4000.0, 8: 9000.0})) as stub:
+        endpoint = endpoint_of(stub.url, stub.state.script.model)
+        done = run_load(endpoint, conversations(3, 1, system="be brief"), concurrency=1, ask=Ask(6))
+        bodies = [body["messages"] for body in stub.state.bodies]
+    assert done.errors == ()
+    roles = [[message["role"] for message in body] for body in bodies]
+    assert roles == [
+        ["system", "user"],
+        ["system", "user", "assistant", "user"],
+        ["system", "user", "assistant", "user", "assistant", "user"],
+        ["system", "user"],
+    ]
+    answers = [sample.text.strip() for sample in done.samples]
+    assert bodies[2][2]["content"].strip() == answers[0]
+    assert bodies[2][4]["content"].strip() == answers[1]
+    assert bodies[2][5]["content"] == "c0 turn 2"
+    assert [sample.category for sample in done.samples] == [None, None, None, "kind"]
+
+
+def test_turns_of_several_conversations_stand_in_order():
+    with StubServer(Script(rates={1: 4000.0, 8: 9000.0})) as stub:
+        endpoint = endpoint_of(stub.url, stub.state.script.model)
+        together = run_load(endpoint, conversations(2, 3, 1, 2), concurrency=3, ask=Ask(6))
+        alone = run_load(endpoint, conversations(2, 3, 1, 2), concurrency=1, ask=Ask(6))
+    assert together.errors == ()
+    assert len(together.samples) == 8
+    assert [s.text for s in together.samples] == [s.text for s in alone.samples]
+    assert together.generated == 48
+
+
+def test_a_turn_that_fails_ends_its_conversation():
+    script = Script(rates={1: 4000.0}, break_after=2, from_request=2)
+    with StubServer(script) as stub:
+        endpoint = endpoint_of(stub.url, script.model)
+        done = run_load(endpoint, conversations(3, 2), concurrency=1, ask=Ask(6, stall_s=2))
+    assert len(done.samples) == 2
+    assert "connection lost" in done.errors[0]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from speccompose.device import operate, state
-from speccompose.device.arms import accept_stack
+from speccompose.device import operate, state, take_down
+from speccompose.device.accept_stack import accept_stack
 from speccompose.device.errors import DeviceError
-from speccompose.device.restore import settle
+from speccompose.device.recover import settle
 from speccompose.device.transaction import deploy, rollback
 from tests.device.test_restore import cut, install
 
@@ -31,7 +31,7 @@ def phase(board) -> str:
 def test_stop_rolls_it_back_without_starting_anything(board, switched):
     older, old, _ = switched
     ups = sum("up" in call for call in board.docker.calls)
-    operate.stop("tiny", board.roots, ports=board.ports)
+    take_down.stop("tiny", board.roots, ports=board.ports)
     assert board.docker.containers == {}
     assert links(board) == (old, older)
     assert phase(board) == state.STOPPED
@@ -43,18 +43,18 @@ def test_stop_rolls_it_back_without_starting_anything(board, switched):
 def test_stop_of_a_first_install_leaves_nothing(board):
     cut(board)
     with pytest.raises(DeviceError) as caught:
-        operate.stop("tiny", board.roots, ports=board.ports)
+        take_down.stop("tiny", board.roots, ports=board.ports)
     assert (caught.value.status, caught.value.code) == (2, "nothing_installed")
     assert "cut short" in caught.value.details[0]
     assert board.docker.containers == {}
-    assert not board.paths.home.exists()
+    assert board.left == ["state.json"]
 
 
 def test_rollback_goes_back_once_not_twice(board, switched):
     older, old, _ = switched
     done = rollback("tiny", board.roots, ports=board.ports)
     assert (done.digest, done.previous_digest) == (old, older)
-    assert "cut short" in done.notices[0]
+    assert "an open deploy was undone" in done.notices[0]
     assert board.docker.containers[PROJECT]["Id"] == done.container
     assert "--second" in board.docker.containers[PROJECT]["Config"]["Cmd"]
     assert rollback("tiny", board.roots, ports=board.ports).digest == older
@@ -65,7 +65,7 @@ def test_rollback_of_a_first_install(board):
     with pytest.raises(DeviceError) as caught:
         rollback("tiny", board.roots, ports=board.ports)
     assert caught.value.code == "no_previous"
-    assert not board.paths.home.exists()
+    assert board.left == ["state.json"]
 
 
 def test_deploy_by_name_means_the_last_that_proved_itself(board, switched):
@@ -77,7 +77,7 @@ def test_deploy_by_name_means_the_last_that_proved_itself(board, switched):
 
 
 def test_remove_takes_all_of_it(board, switched):
-    operate.remove("tiny", board.roots, ports=board.ports)
+    take_down.remove("tiny", board.roots, ports=board.ports)
     assert board.docker.containers == {}
     assert not board.paths.home.exists()
 
@@ -87,7 +87,7 @@ def test_accept_measures_no_unproven_release(board, switched):
         accept_stack("tiny", board.roots, ports=board.ports)
     assert caught.value.code == "incomplete_stack"  # these folders carry no acceptance.json
     assert links(board)[0] == switched[1]
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
 
 
 def test_of_a_stuck_stack_the_links_go_back(board, switched):
@@ -95,7 +95,7 @@ def test_of_a_stuck_stack_the_links_go_back(board, switched):
     before = state.Before(old, older, True)
     state.save(board.paths, state.Record(state.STUCK, digest=old, before=before))
     assert links(board)[0] == tried
-    operate.stop("tiny", board.roots, ports=board.ports)
+    take_down.stop("tiny", board.roots, ports=board.ports)
     assert links(board) == (old, older)
     assert phase(board) == state.STOPPED
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from speccompose.device.answer_reader import Ask
-from speccompose.device.stream import Client, Endpoint, request_body
+from speccompose.device.stream import Client, Endpoint, question, request_body
 from tests.device.endpoints import endpoint_of
 from tests.stub_server import LLAMA_CPP, VLLM, Script, StubServer
 
@@ -16,7 +16,7 @@ def send(script, ask=None, *, key=None, route="/v1/chat/completions", times=1):
     with StubServer(script) as stub:
         endpoint = endpoint_of(stub.url, script.model, key)._replace(route=route)
         client = Client(endpoint, ask or Ask(12, stall_s=5))
-        samples = [client.send(f"prompt {number}") for number in range(times)]
+        samples = [client.send(question(f"prompt {number}")) for number in range(times)]
         client.close()
         return samples, stub.state.bodies
 
@@ -63,7 +63,9 @@ def test_no_sampling_fields_are_sent():
 
 
 def test_a_greedy_request_says_so_and_may_end_early():
-    body = request_body(Endpoint("h", 1, "m"), Ask(8, fixed_length=False, greedy=True), "hello")
+    body = request_body(
+        Endpoint("h", 1, "m"), Ask(8, fixed_length=False, greedy=True), question("hello")
+    )
     assert body["temperature"] == 0
     assert "ignore_eos" not in body
 
@@ -110,7 +112,7 @@ def test_a_port_where_nobody_listens():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    sample = Client(Endpoint("127.0.0.1", port, "m"), Ask(4)).send("hello")
+    sample = Client(Endpoint("127.0.0.1", port, "m"), Ask(4)).send(question("hello"))
     assert "Connection refused" in sample.error
 
 
@@ -118,8 +120,8 @@ def test_a_request_after_a_failed_one_starts_anew():
     script = Script(rates=FAST, break_after=5)
     with StubServer(script) as stub:
         client = Client(endpoint_of(stub.url, script.model), Ask(12, stall_s=2))
-        first = client.send("one")
-        second = client.send("two")
+        first = client.send(question("one"))
+        second = client.send(question("two"))
     assert first.error
     assert second.error
     assert second.arrivals

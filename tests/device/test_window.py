@@ -1,10 +1,14 @@
 """One run: warm-up first, then what the client saw and what the engine counted."""
 
+import threading
+
 import pytest
 
 from speccompose.device.answers import Server
+from speccompose.device.dataset import builtin
 from speccompose.device.runs import BASELINE, SPECULATIVE
 from speccompose.device.window import (
+    Order,
     Pace,
     Served,
     full_pace,
@@ -30,8 +34,8 @@ def window(script, *, arm=SPECULATIVE, concurrency=1, before=None):
     with StubServer(script) as stub:
         if before is not None:
             before(stub)
-        done = measure(served(stub), PACE, arm=arm, concurrency=concurrency, repeat=1, mark="test")
-        return done, stub.state
+        order = Order(arm, concurrency, 1, "test")
+        return measure(served(stub), PACE, builtin(), order), stub.state
 
 
 @pytest.mark.parametrize("engine", [VLLM, LLAMA_CPP])
@@ -94,6 +98,47 @@ def test_counters_that_go_backwards_are_an_error(engine):
     assert done.run.errors == ("the engine's counters went backwards: it was restarted",)
 
 
+def test_preemptions_are_the_runs_own():
+    """vLLM counts requests that it had to set aside; llama.cpp has no such thing."""
+    script = Script(engine=VLLM, rates=FAST, preempts_from=4)
+    done, state = window(script, arm=BASELINE, concurrency=8)
+    assert 0 < done.preemptions < state.totals["preemptions"]
+    calm, _ = window(script, arm=BASELINE)
+    assert calm.preemptions == 0
+    assert window(Script(rates=FAST), arm=BASELINE)[0].preemptions is None
+
+
+def test_a_restart_whose_counters_have_caught_up_is_seen():
+    """The baseline of vLLM counts no drafts: the generated tokens tell."""
+    script = Script(engine=VLLM, rates=FAST, reset_counters_at=6 + 40)
+    done, _ = window(script, arm=BASELINE)
+    assert "it was restarted" in done.run.errors[0]
+
+
+def test_somebody_else_who_is_served_meanwhile_spoils_the_run():
+    """Load of another client is in neither arm's plan."""
+
+    def intrude(stub):
+        order = Order(BASELINE, 1, 9, "intruder")
+        pace = PACE._replace(prompts=8)
+        threading.Thread(
+            target=measure, args=(served(stub), pace, builtin(), order), daemon=True
+        ).start()
+
+    done, _ = window(Script(rates={1: 300.0, 8: 900.0}), arm=BASELINE, before=intrude)
+    assert "somebody else was served meanwhile" in done.run.errors[0]
+
+
+def test_memory_is_watched_meanwhile():
+    done, _ = window(Script(rates=FAST), arm=BASELINE)
+    assert done.memory.board_mib > 0
+
+
+def test_so_many_requests_as_asked_for():
+    pace = PACE._replace(exactly=5)
+    assert (pace.requests(1), pace.requests(8)) == (5, 8)
+
+
 @pytest.mark.parametrize(
     ("script", "concurrency", "wanted"),
     [
@@ -110,8 +155,8 @@ def test_faults_are_the_runs_errors(script, concurrency, wanted):
 
 def test_greedy_answers_stand_in_order_however_many_at_once():
     with StubServer(Script(rates=FAST)) as stub:
-        alone, errors = greedy_texts(served(stub), PACE, at_once=1)
-        together, _ = greedy_texts(served(stub), PACE, at_once=4)
+        alone, errors = greedy_texts(served(stub), PACE, builtin(), at_once=1)
+        together, _ = greedy_texts(served(stub), PACE, builtin(), at_once=4)
         assert alone == together
         assert errors == ()
         assert len(set(alone)) == 4

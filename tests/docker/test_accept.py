@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from speccompose.device.arms import accept_stack
+from speccompose.device.accept_stack import Asked, accept_stack
 from speccompose.device.prove import prove
 from speccompose.device.runs import BASELINE, SPECULATIVE
 from speccompose.device.stack_folder import read_stack
@@ -51,7 +51,7 @@ def test_both_arms_are_measured_and_the_planned_one_is_back(board: Board):
     board.deploy(folder)
     plan = read_stack(folder).plan
     result = accept_stack(
-        board.stack.name, board.roots, ports=board.ports, quick=True, say=board.said.append
+        board.stack.name, board.roots, ports=board.ports, asked=Asked(quick=True), say=board.said.append
     )
     report = result.as_dict()
     assert report["outcome"] != "invalid", report["reasons"]

@@ -1,0 +1,42 @@
+"""Who puts the load on a server: our own client, or another program that measures.
+
+Layer: device (standard library, Python 3.8). An acceptance asks a runner for one window after the
+other and judges them; how a window came about is the runner's business. Another runner needs no
+more than this one class: take an order, return what was seen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from speccompose.device.dataset import Dataset
+from speccompose.device.window import Order, Pace, Served, Window, measure
+
+NATIVE = "native"
+
+
+class Runner(Protocol):
+    """Measures one run of a server that is ready."""
+
+    @property
+    def name(self) -> str:
+        """How results name it."""
+
+    def run(self, served: Served, order: Order) -> Window:
+        """Do what is ordered. What goes wrong stands in the window's ``run.errors``.
+
+        Raises:
+            DeviceError: it cannot measure at all.
+        """
+
+
+class NativeRunner(NamedTuple):
+    """Our own streaming client."""
+
+    dataset: Dataset
+    pace: Pace
+    name: str = NATIVE
+
+    def run(self, served: Served, order: Order) -> Window:
+        """Warm up, then play the dataset's conversations."""
+        return measure(served, self.pace, self.dataset, order)
