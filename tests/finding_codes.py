@@ -10,6 +10,8 @@ from speccompose.device import errors as device_errors
 
 PACKAGE = Path(__file__).resolve().parent.parent / "speccompose"
 SEVERITIES = {"info": "info", "warning": "warning", "ERROR": "error", "WARNING": "warning"}
+MAKERS = ("info", "warning", "error")
+"""The functions that make a finding of their name; one of two may be chosen on the way."""
 CODE_AT = 4
 """Place of the code among DeviceError's arguments."""
 BOARD_REFUSAL = "Refusal"
@@ -36,9 +38,10 @@ class Codes:
         named = {item.arg: item.value for item in call.keywords}
         if name == "DeviceError" and len(call.args) > CODE_AT:
             named["code"] = call.args[CODE_AT]
-        if name in ("info", "warning", "error") and isinstance(call.func, ast.Name) and call.args:
+        made = makers(call.func, around)
+        if made and call.args:
             for code in constants(call.args[0], around, tree):
-                self.findings[code].add(name)
+                self.findings[code] |= made
         elif name == "HostFinding" and len(call.args) > 1:
             for code in constants(call.args[1], around, tree):
                 self.findings[code].add(SEVERITIES[ast.unparse(call.args[0])])
@@ -56,6 +59,23 @@ class Codes:
         if name == "__init__":
             name = next(item.name for item in reversed(around) if isinstance(item, ast.ClassDef))
         return self._statuses.get(name)
+
+
+def makers(function: ast.expr, around: list[ast.AST]) -> set[str]:
+    """Which of MAKERS is called: by name, `(a if x else b)(...)`, or by a local name for that."""
+    if isinstance(function, ast.IfExp):
+        return makers(function.body, around) | makers(function.orelse, around)
+    if not isinstance(function, ast.Name):
+        return set()
+    if function.id in MAKERS:
+        return {function.id}
+    chosen = [
+        makers(node.value, [])
+        for node in (ast.walk(around[-1]) if around else ())
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == function.id
+        if isinstance(node.value, ast.IfExp | ast.Name)
+    ]
+    return set().union(*chosen)
 
 
 def class_statuses(trees: list[ast.Module]) -> dict[str, int]:
@@ -86,6 +106,8 @@ def constants(value: ast.expr, around: list[ast.AST], tree: ast.Module) -> list[
     """The code, or all codes that a variable may hold."""
     if isinstance(value, ast.Constant):
         return [value.value]
+    if isinstance(value, ast.IfExp):
+        return [*constants(value.body, around, tree), *constants(value.orelse, around, tree)]
     if isinstance(value, ast.Name) and around:
         return [text for name, text in assigned(around[-1]) if name == value.id]
     if ast.unparse(value) == "fault[1]":

@@ -5,39 +5,92 @@ Layer: cli.
 
 import click
 
-from speccompose import pipeline
+from speccompose import pipeline, serving
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
+from speccompose.device.doctor import Asked, examine, examine_stack
 from speccompose.device.ports import real_ports
-from speccompose.device.preflight import check_host
+from speccompose.device.preflight import JETSONS
 from speccompose.errors import ExitStatus, SpecComposeError
 from speccompose.plan.export import refusal_document
-from speccompose.report.plan_text import findings_lines
+from speccompose.report.doctor_text import doctor_text
+from speccompose.settings import Settings
 from speccompose.vocab.board import BoardSource
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Finding, Severity
-from speccompose.world.onboard import as_finding
+from speccompose.world.onboard import as_finding, as_our_errors, roots
+
+UNPACKED = 33
+"""Rules section 5: an image x 3 and 10 %, in tenths."""
 
 
 @click.command()
+@click.argument("stack", metavar="[STACK]", required=False)
+@click.option("--online", is_flag=True, help="ask hub and registries too, and their clock")
 @click.option("--json", "as_json", is_flag=True, help="findings as JSON")
-def doctor(as_json: bool) -> int:
-    """Check this host: board, Docker, Compose, GPU runtime. Exit 15 if a deploy would fail."""
-    catalog = session.catalog(session.settings())
-    found: list[Finding] = []
-    runtime = None
+def doctor(stack: str | None, online: bool, as_json: bool) -> int:
+    """Check this host: board, Docker, GPU, disks, memory, clock, rights, updates.
+
+    With STACK (a name or a rendered folder) also what that stack needs. Exit 15 if a deploy
+    would fail. Nothing is changed: what to do is told as commands.
+    """
+    settings = session.settings()
+    catalog = session.catalog(settings)
+    found, device = _board(catalog)
+    with as_our_errors():
+        place, ports = roots(settings), real_ports()
+        if stack is not None:
+            host = examine_stack(serving.find_folder(stack, settings), place, ports=ports)
+        else:
+            host = examine(ports, place, _asked(device, catalog, settings, online=online))
+    known = {item.code for item in found}
+    found += [as_finding(item) for item in host if item.code not in known]
+    if as_json:
+        echo_json({"findings": found})
+    else:
+        echo(doctor_text(found))
+    fatal = any(item.severity == Severity.ERROR for item in found)
+    return int(ExitStatus.PREFLIGHT if fatal else ExitStatus.DONE)
+
+
+def _board(catalog: Catalog) -> tuple[list[Finding], ResolvedDevice | None]:
+    """What is to be said of the board itself; a board that is refused is an obstacle too."""
     try:
         board = BoardSource(facts=session.facts(None, None))
         device = pipeline.identify_board(board, catalog)
-        runtime = None if device.family == "generic" else "nvidia"
-        found += device.findings
     except SpecComposeError as error:
-        found += refusal_document(error, device=None).findings
-    found += [as_finding(item) for item in check_host(real_ports(), runtime)]
-    if as_json:
-        echo_json({"findings": found})
-    elif found:
-        echo("\n".join(findings_lines(tuple(found))).strip("\n"))
-    else:
-        echo("nothing stands in the way of a deploy")
-    fatal = any(item.severity == Severity.ERROR for item in found)
-    return int(ExitStatus.PREFLIGHT if fatal else ExitStatus.DONE)
+        return list(refusal_document(error, device=None).findings), None
+    return list(device.findings), device
+
+
+def _asked(
+    device: ResolvedDevice | None, catalog: Catalog, settings: Settings, *, online: bool
+) -> Asked:
+    """What a stack for this board would need, whichever it is."""
+    family = None if device is None else device.family
+    images = [
+        image
+        for image in catalog.images.values()
+        if not image.built_by_us and any(family in place.families for place in image.runs_on)
+    ]
+    hosts = sorted({_registry(name) for image in images for name in image.repositories})
+    sources = (settings.hub, *(f"https://{host}/v2/" for host in hosts))
+    smallest = min((image.download_mib for image in images if image.download_mib), default=0)
+    return Asked(
+        gpu_runtime=None if family in (None, "generic") else "nvidia",
+        host_network=family in JETSONS,
+        sources=sources if online else (),
+        image_mib=smallest * UNPACKED // 10,
+        usual_ports=tuple(
+            (engine.name, engine.default_port) for engine in catalog.engines.values()
+        ),
+    )
+
+
+def _registry(repository: str) -> str:
+    """Where a repository's name is asked for."""
+    first, slash, _ = repository.partition("/")
+    if slash and first != "docker.io" and ("." in first or ":" in first):
+        return first
+    return "registry-1.docker.io"

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, List, Optional
 
 from speccompose.device import (
+    verbs_doctor,
     verbs_inspect,
     verbs_measure,
     verbs_serve,
@@ -29,9 +30,10 @@ _TABLES = (
     verbs_serve.VERBS,
     verbs_measure.VERBS,
     verbs_service.VERBS,
+    verbs_doctor.VERBS,
 )
 _VERBS = {verb.name: verb for table in _TABLES for verb in table}
-_STATUS_BY_OUTCOME = {"rejected": 9, "inconclusive": 11, "invalid": 11}
+_STATUS_BY_OUTCOME = {"rejected": 9, "inconclusive": 11, "invalid": 11, "refused": 15}
 
 
 def main(argv: Optional[List[str]] = None) -> None:

@@ -18,12 +18,17 @@ from speccompose.device.errors import DeviceError
 from speccompose.device.paths import Roots, StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports
-from speccompose.device.preflight import HostFinding, check_stack, disk_findings, refuse
+from speccompose.device.preflight import (
+    SILENT,
+    HostFinding,
+    check_stack,
+    disk_findings,
+    refuse,
+)
 from speccompose.device.release import claimed_plan
 from speccompose.device.stack_folder import read_stack
 
 _PULL_BRINGS = ("image_missing", "weights_missing")
-_NO_ANSWER = ("no_docker", "docker_down")
 
 
 def preflight(stack_dir: Path, roots: Roots, *, ports: Ports) -> List[HostFinding]:
@@ -49,7 +54,7 @@ def preflight_before_pull(stack_dir: Path, roots: Roots, *, ports: Ports) -> Lis
     now = _look(plan, roots, ports)
     found = check_stack(ports, plan, roots, own=now.own, running=now.running)
     found = [item for item in found if item.code not in _PULL_BRINGS]
-    if any(item.code in _NO_ANSWER for item in found):
+    if any(item.code in SILENT for item in found):
         return found
     if now.running is not None and now.own is not None and now.own.digest == plan.digest:
         found = [item for item in found if item.code != "memory_short"]

@@ -26,6 +26,13 @@ class Finding(Frozen, frozen=True, kw_only=True):
     source: str | None = None
 
 
+class HostNotice(Finding, frozen=True, kw_only=True):
+    """A finding about a host: what was read, and command lines that would mend it."""
+
+    evidence: tuple[str, ...] = ()
+    fix: tuple[str, ...] = ()
+
+
 class Decision(Frozen, frozen=True, kw_only=True):
     """One value that the plan chose: what, by which rule, from where (shown by --explain)."""
 

@@ -18,7 +18,7 @@ from speccompose.device.pull import Sources
 from speccompose.errors import ERROR_BY_STATUS, SourceUnreachableError, SpecComposeError, UsageError
 from speccompose.settings import Settings
 from speccompose.vocab.catalog import Catalog
-from speccompose.vocab.finding import Finding, Severity
+from speccompose.vocab.finding import HostNotice, Severity
 from speccompose.world.bundled import provide_bundled
 
 BUILD_TIMEOUT_S = 1800
@@ -35,10 +35,15 @@ def as_our_errors() -> Iterator[None]:
         raise raised(error.brief, error.details, hint=error.hint, code=error.code) from None
 
 
-def as_finding(found: HostFinding) -> Finding:
-    """The board's finding as ours."""
-    return Finding(
-        severity=Severity(found.severity), code=found.code, message=found.message, hint=found.hint
+def as_finding(found: HostFinding) -> HostNotice:
+    """The board's finding as ours; without a hint of its own the commands are the hint."""
+    return HostNotice(
+        severity=Severity(found.severity),
+        code=found.code,
+        message=found.message,
+        hint=found.hint or "; ".join(found.fix) or None,
+        evidence=found.evidence,
+        fix=found.fix,
     )
 
 

@@ -5,6 +5,7 @@ the docker command line does, with containers that come from the compose.yaml it
 container does is written in its command: --crash, --never-ready, --no-drafts, --unhealthy.
 """
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Sequence
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from speccompose.device.answers import Completion, Reply, Server
 from speccompose.device.command import NOT_FOUND, Completed
+from speccompose.device.conditions import Conditions
 from speccompose.device.docker_cli import Docker
+from speccompose.device.host_reader import Disk, HostReader
 from speccompose.device.machine import Machine
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports
@@ -59,9 +62,13 @@ class FakeDocker:
     def docker(self, words: tuple[str, ...]) -> Completed:
         if words[1] == "info":
             return ok(words, json.dumps(self.info))
+        if words[1] == "version":
+            return ok(words, json.dumps({"Client": {}, "Server": {}}))
         if words[1:3] == ("image", "inspect"):
-            found = self.images.get(words[3])
-            body = [{"Id": "sha256:1", "Architecture": found}]
+            names = {image_id(name): kind for name, kind in self.images.items()}
+            found = {**names, **self.images}.get(words[3])
+            known = words[3] if words[3] in names else image_id(words[3])
+            body = [{"Id": known, "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
         if words[1] == "run":
             return self.smoke(words)
@@ -89,6 +96,8 @@ class FakeDocker:
             return failed(words, f"{program}: not found")
         if words[-2:] == ("version", "--short"):
             return ok(words, version)
+        if "ls" in words:
+            return ok(words, "")
         project = words[words.index("--project-name") + 1]
         file = Path(words[words.index("--file") + 1])
         if "up" in words:
@@ -118,7 +127,7 @@ class FakeDocker:
         health = "unhealthy" if "--unhealthy" in words else "healthy"
         self.containers[project] = {
             "Id": known["Id"] if fits else f"container-{number}",
-            "Image": "sha256:1",
+            "Image": image_id(service["image"]),
             "RestartCount": 0,
             "State": {
                 "Status": "exited" if crashed else "running",
@@ -132,6 +141,11 @@ class FakeDocker:
         }
 
 
+def image_id(reference: str) -> str:
+    """The id of an image in every FakeDocker."""
+    return f"sha256:{hashlib.sha256(reference.encode()).hexdigest()}"
+
+
 def ok(words: tuple[str, ...], out: str) -> Completed:
     return Completed(words, 0, out, "")
 
@@ -140,11 +154,78 @@ def failed(words: tuple[str, ...], reason: str) -> Completed:
     return Completed(words, 1, "", reason)
 
 
+TOOLKIT = {
+    "nvidia-ctk --version": Completed(
+        ("nvidia-ctk", "--version"), 0, "NVIDIA Container Toolkit CLI version 1.18.0\n", ""
+    )
+}
+
+
+@dataclass
+class FakeHost(HostReader):
+    """A host of which nothing is known but what a test says."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    outputs: dict[str, Completed] = field(default_factory=lambda: dict(TOOLKIT))
+    disks: dict[str, Disk] = field(default_factory=dict)
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    user: int = 0
+
+    def run(self, argv: Sequence[str], timeout_s: float) -> Completed:
+        self.calls.append(tuple(argv))
+        known = self.outputs.get(" ".join(argv))
+        return known or Completed(tuple(argv), NOT_FOUND, "", f"{argv[0]}: command not found")
+
+    def text(self, path: str, most: int = 0) -> str | None:
+        return self.texts.get(path)
+
+    def lines_with(self, path: str, words: Sequence[str]) -> str | None:
+        lines = self.texts.get(path, "").splitlines(keepends=True)
+        kept = "".join(line for line in lines if any(word in line for word in words))
+        return kept if path in self.texts else None
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        return self.folders.get(path)
+
+    def exists(self, path: str) -> bool:
+        return path in self.texts or path in self.folders
+
+    def real(self, path: str) -> str:
+        return path
+
+    def disk(self, path: str) -> Disk | None:
+        return self.disks.get(path)
+
+    def writable(self, path: str) -> bool | None:
+        return None
+
+    def user_id(self) -> int | None:
+        return self.user
+
+    def host_name(self) -> str | None:
+        return None
+
+    def wall_clock_s(self) -> float:
+        return 1_796_000_000.0
+
+    def modified_s(self, path: str) -> float | None:
+        return None
+
+    def conditions(self) -> Conditions | None:
+        return None
+
+    def read_rate_mib_s(self, path: str) -> float | None:
+        return None
+
+
 @dataclass
 class FakeMachine(Machine):
     """A board whose clock only moves when somebody sleeps."""
 
     clock_s: float = 0.0
+    boot: str = "boot-1"
+    wall: float = 1_796_000_000.0
     memory: dict[str, int] = field(default_factory=lambda: {"MemAvailable": 16000})
     disk_mib: int = 100_000
     arch: str = "aarch64"
@@ -152,9 +233,25 @@ class FakeMachine(Machine):
     port_fault: str | None = None
     holder: str | None = None
     on_sleep: Callable[[], None] = lambda: None
+    reader: FakeHost = field(default_factory=lambda: FakeHost())
+
+    def host(self) -> HostReader:
+        return self.reader
 
     def now_s(self) -> float:
         return self.clock_s
+
+    def boot_s(self) -> float:
+        return self.clock_s
+
+    def boot_id(self) -> str:
+        return self.boot
+
+    def wall_s(self) -> float:
+        return self.wall
+
+    def host_name(self) -> str:
+        return "board-1"
 
     def sleep(self, seconds: float) -> None:
         self.clock_s += seconds

@@ -1,0 +1,120 @@
+"""This host, or one stack on it, becomes everything that stands in the way or wants to be known.
+
+Layer: device (standard library, Python 3.8). `speccompose doctor` and the on-board `check doctor`
+are this. Nothing is changed; the network is asked only when ``sources`` names somebody.
+
+    examine(ports, roots, asked)            -> findings about this host
+    examine_stack(folder, roots, ports=...) -> findings about one stack's deploy, pull included
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import List, NamedTuple, Optional, Tuple
+
+from speccompose.device import state
+from speccompose.device.gate import preflight, preflight_before_pull
+from speccompose.device.host_finding import HostFinding, info, warning
+from speccompose.device.host_texts import Needs, docker_root
+from speccompose.device.observe import Observed, observe
+from speccompose.device.paths import Roots, StackPaths, known_stacks
+from speccompose.device.ports import Ports
+from speccompose.device.preflight import judge
+from speccompose.device.redact import redact
+from speccompose.device.release import release_plan
+
+REACH_S = 6.0
+_PULL_BRINGS = ("image_missing", "weights_missing")
+
+
+class Asked(NamedTuple):
+    """What a look is about. ``sources`` are addresses to reach; ``image_mib`` the smallest image
+    that a stack of this board would unpack; ``usual_ports`` the engines' own, by name.
+    """
+
+    gpu_runtime: Optional[str] = None
+    host_network: bool = False
+    sources: Tuple[str, ...] = ()
+    clock_s: Optional[float] = None
+    image_mib: int = 0
+    usual_ports: Tuple[Tuple[str, int], ...] = ()
+
+
+def examine(ports: Ports, roots: Roots, asked: Asked) -> List[HostFinding]:
+    """Look at this host without any stack in mind."""
+    observed = _with_more(observe(ports, roots), ports, roots, asked)
+    needs = Needs(
+        gpu_runtime=asked.gpu_runtime, host_network=asked.host_network, clock_s=asked.clock_s
+    )
+    found = judge(observed, needs)
+    return [*found, *_little_room(observed, asked), *_usual_ports(ports, roots, asked)]
+
+
+def examine_stack(folder: Path, roots: Roots, *, ports: Ports) -> List[HostFinding]:
+    """What deploying a rendered folder would meet; what is only missing, it would bring first.
+
+    Raises:
+        DeviceError: 3 and 19 for a bad folder.
+    """
+    everything = preflight(folder, roots, ports=ports)
+    left = preflight_before_pull(folder, roots, ports=ports)
+    brought = [item.message for item in everything if item.code in _PULL_BRINGS]
+    found = [info("would_pull", text, "deploy brings it first") for text in brought]
+    return [*left, *found]
+
+
+def refused(findings: List[HostFinding]) -> bool:
+    """Whether a deploy would fail."""
+    return any(finding.severity == "error" for finding in findings)
+
+
+def _with_more(observed: Observed, ports: Ports, roots: Roots, asked: Asked) -> Observed:
+    """What only somebody who asks for it gets: a disk's speed, and the network."""
+    host = ports.machine.host()
+    large = host.large_file(str(roots.models))
+    reached = {_host_of(url): host.reach(url, REACH_S) for url in asked.sources}
+    return observed._replace(
+        disk_rate_mib_s=None if large is None else host.read_rate_mib_s(large),
+        reached={
+            name: item._replace(fault=None if item.fault is None else redact(item.fault))
+            for name, item in reached.items()
+        },
+    )
+
+
+def _host_of(url: str) -> str:
+    """The host of an address, without who logs in there."""
+    return url.partition("://")[2].split("/")[0].rpartition("@")[2] or "?"
+
+
+def _little_room(observed: Observed, asked: Asked) -> List[HostFinding]:
+    root = docker_root(observed)
+    disk = observed.disks.get(root)
+    if disk is None or asked.image_mib == 0 or disk.free_mib >= asked.image_mib:
+        return []
+    return [
+        warning(
+            "disk_low",
+            f"{root} has {disk.free_mib} MiB left; the smallest image for this board unpacks to "
+            f"about {asked.image_mib} MiB",
+            "fine where its image is here already",
+            evidence=(f"{disk.free_mib} of {disk.total_mib} MiB free",),
+            fix=("docker system df", "docker image prune"),
+        )
+    ]
+
+
+def _usual_ports(ports: Ports, roots: Roots, asked: Asked) -> List[HostFinding]:
+    """An engine's own port that somebody else holds; a stack of ours is no surprise."""
+    paths = [StackPaths(name, roots) for name in known_stacks(roots)]
+    plans = [release_plan(path, state.linked_digest(path.current)) for path in paths]
+    ours = {plan.port for plan in plans if plan is not None}
+    found = []
+    for engine, port in asked.usual_ports:
+        fault = ports.machine.bind_fault("127.0.0.1", port)
+        if fault is None or port in ours:
+            continue
+        holder = ports.machine.port_holder(port) or "a process not ours to see"
+        text = f"port {port}, {engine}'s own, is taken by {holder}"
+        found.append(warning("default_port_taken", text, "plan with another --port"))
+    return found
