@@ -15,7 +15,7 @@ from speccompose.cli import session
 from speccompose.cli.options import stack_options, stack_request
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.progress import ProgressLine
-from speccompose.device import operate, transaction
+from speccompose.device import operate, take_down, transaction
 from speccompose.device.interrupts import signals_interrupt
 from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.ports import real_ports
@@ -194,7 +194,7 @@ def stop(stack: str) -> int:
     """Stop a stack; it stays installed, `deploy STACK` starts it again."""
     with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
-        operate.stop(stack, roots(here.settings), ports=here.ports)
+        take_down.stop(stack, roots(here.settings), ports=here.ports)
     echo(f"{stack} is stopped; start it with: speccompose deploy {stack}")
     return int(ExitStatus.DONE)
 
@@ -207,7 +207,7 @@ def remove(stack: str, volumes: bool, weights: bool) -> int:
     """Remove a stack from this board; weights stay unless asked."""
     with this_machine(overlays=False) as here, as_our_errors():
         stack = serving.stack_of(stack, here.settings)
-        gone = operate.remove(
+        gone = take_down.remove(
             stack, roots(here.settings), ports=here.ports, volumes=volumes, weights=weights
         )
     echo(f"{stack} is removed" + "".join(f"\n  weights gone: {item}" for item in gone.weights))

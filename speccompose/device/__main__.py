@@ -18,8 +18,10 @@ from speccompose.device import (
     verbs_serve,
     verbs_service,
     verbs_supply,
+    verbs_transaction,
 )
 from speccompose.device.errors import PREFLIGHT, DeviceError
+from speccompose.device.verb import Report
 
 if TYPE_CHECKING:
     from speccompose.device.ports import Progress
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _TABLES = (
     verbs_inspect.VERBS,
     verbs_supply.VERBS,
+    verbs_transaction.VERBS,
     verbs_serve.VERBS,
     verbs_measure.VERBS,
     verbs_service.VERBS,
@@ -51,7 +54,15 @@ def main(argv: Optional[List[str]] = None) -> None:
         print("error: interrupted", file=sys.stderr)
         sys.exit(130)
     print(json.dumps(report, indent=2))
-    sys.exit(_STATUS_BY_OUTCOME.get(str(report.get("outcome")), 0))
+    sys.exit(_status(report))
+
+
+def _status(report: Report) -> int:
+    """The exit status that a report carries itself, else the one of its outcome."""
+    status = report.get("status")
+    if isinstance(status, int):
+        return status
+    return _STATUS_BY_OUTCOME.get(str(report.get("outcome")), 0)
 
 
 def _parser() -> argparse.ArgumentParser:

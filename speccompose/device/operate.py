@@ -1,29 +1,25 @@
 """What an operator asks of an installed stack: status, logs, verify, stop, remove.
 
 Layer: device (standard library, Python 3.8). Starting is ``transaction.deploy`` of the installed
-release. An unknown stack is status 2 with the names that are known.
+release, stopping and removing are in ``take_down``. An unknown stack is status 2 with the names
+that are known.
 """
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from speccompose.device import command, state
 from speccompose.device.api_key import installed_key, installed_keys
-from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import LOOK_S, ContainerInfo
 from speccompose.device.errors import HEALTH, USAGE, DeviceError
-from speccompose.device.file_faults import unwritable
-from speccompose.device.lock import hold
 from speccompose.device.paths import Roots, StackPaths, find_stack, known_stacks
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
 from speccompose.device.redact import RedactedLines, redact
 from speccompose.device.release import release_fault, release_plan
-from speccompose.device.restore import settle
 
 
 class Status(NamedTuple):
@@ -48,20 +44,13 @@ class Status(NamedTuple):
         return dict(self._asdict())
 
 
-class Removed(NamedTuple):
-    """What `remove` took away."""
-
-    name: str
-    weights: Tuple[str, ...]
-
-
 def status(name: str, roots: Roots, *, ports: Ports) -> Status:
     """How a stack stands; a damaged release is told in ``notice``.
 
     Raises:
         DeviceError: 2 for an unknown stack, 15 when docker does not answer within ``LOOK_S``.
     """
-    paths = find_stack(name, roots)
+    paths = find_stack(name, roots, traces=True)
     record = state.load(paths)
     digest = state.linked_digest(paths.current)
     plan, fault = release_plan(paths, digest), release_fault(paths, digest)
@@ -140,63 +129,6 @@ def verify(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Proof
     return prove(ports, plan, container, server, say)
 
 
-def stop(name: str, roots: Roots, *, ports: Ports) -> None:
-    """Stop a stack; it stays installed and `deploy NAME` starts it again.
-
-    A deploy that was cut short is rolled back first: what never proved itself does not stay.
-
-    Raises:
-        DeviceError: 2 when nothing is installed (any more), 12 locked, 14 when a deploy that was
-            cut short cannot be rolled back, 15 when docker is down or the disk is full.
-    """
-    paths = find_stack(name, roots)
-    with hold(paths, "stop"):
-        ports.docker.info()
-        done = settle(paths, ports=ports, say=silent, start=False)
-        digest = state.linked_digest(paths.current)
-        if digest is None:
-            brief = f"{name} has no release to stop"
-            why = [] if done is None else [f"its deploy was cut short: {done}"]
-            raise DeviceError(USAGE, brief, why, code="nothing_installed")
-        _compose(paths, digest, ports).stop()
-        try:
-            state.save_on_full_disk(paths, state.Record(state.STOPPED, digest=digest))
-        except OSError as error:
-            raise unwritable(f"{name} is stopped, but that could not be written down", error)
-
-
-def remove(
-    name: str, roots: Roots, *, ports: Ports, volumes: bool = False, weights: bool = False
-) -> Removed:
-    """Take a stack off this board.
-
-    Compile caches stay unless ``volumes``; weights stay unless ``weights``, and then only those
-    that no other stack uses go.
-
-    Raises:
-        DeviceError: 2 for an unknown stack, 12 locked, 15 when docker is down or the folder stays,
-            19 when ``weights`` are asked for and another stack's release is damaged.
-    """
-    paths = find_stack(name, roots)
-    with hold(paths, "remove"):
-        ports.docker.info()
-        digests = _digests(paths)
-        directories = _directories(paths, digests)
-        shared = _used_by_others(name, roots) if weights else set()
-        for digest in digests[:1]:
-            _compose(paths, digest, ports).down(volumes=volumes)
-        try:
-            shutil.rmtree(str(paths.home))
-        except OSError as error:
-            raise unwritable(f"{name} runs no more, but its folder cannot be removed", error)
-        shutil.rmtree(str(paths.secrets), ignore_errors=True)
-        taken = sorted(directories - shared) if weights else []
-        for directory in taken:
-            shutil.rmtree(str(roots.models / directory), ignore_errors=True)
-        paths.lock_file.unlink()
-    return Removed(name, tuple(taken))
-
-
 def installed_folder(name: str, roots: Roots) -> Path:
     """The current release of a stack, to be deployed again.
 
@@ -225,35 +157,3 @@ def _present(name: str, roots: Roots, ports: Ports) -> Tuple[StackPaths, Contain
 def _container(paths: StackPaths, plan: Optional[Plan], ports: Ports) -> Optional[ContainerInfo]:
     project = f"speccompose-{paths.name}" if plan is None else plan.project
     return ports.docker.container(project, "server" if plan is None else plan.service)
-
-
-def _compose(paths: StackPaths, digest: str, ports: Ports) -> Compose:
-    return Compose(ports.docker, f"speccompose-{paths.name}", paths.release(digest))
-
-
-def _digests(paths: StackPaths) -> List[str]:
-    linked = (state.linked_digest(paths.current), state.linked_digest(paths.previous))
-    return [digest for digest in linked if digest is not None]
-
-
-def _directories(paths: StackPaths, digests: List[str]) -> "set[str]":
-    plans = [release_plan(paths, digest) for digest in digests]
-    return {item.directory for plan in plans if plan is not None for item in plan.downloads}
-
-
-def _used_by_others(name: str, roots: Roots) -> "set[str]":
-    """Weights that other stacks need.
-
-    Raises:
-        DeviceError: status 19, when a damaged release of another stack keeps that from being known.
-    """
-    used: "set[str]" = set()
-    for other in known_stacks(roots):
-        if other != name:
-            paths = StackPaths(other, roots)
-            digests = _digests(paths)
-            for fault in (release_fault(paths, digest) for digest in digests):
-                if fault is not None:
-                    raise fault
-            used |= _directories(paths, digests)
-    return used

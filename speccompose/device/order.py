@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
+from speccompose.device.compose_cli import UP_S
+from speccompose.device.plan_file import Plan
+
 SHORTEST_CONFIRM_S, LONGEST_CONFIRM_S = 10.0, 7 * 86400.0
 """A confirmation comes over a network, and some day it has come or it will not."""
 
 
 class Limits(NamedTuple):
-    """Seconds that a phase may take before the deploy is given up."""
+    """Seconds that a phase may take before the deploy is given up.
+
+    ``start_s`` is for switching and getting ready together. None: the plan's own deadline, which
+    holds in any case, and what Compose may take.
+    """
 
     stage_s: float = 600.0
-    switch_s: float = 1200.0
+    start_s: Optional[float] = None
     accept_s: float = 1200.0
+
+    def start(self, plan: Plan) -> float:
+        """Seconds for switching and getting ready."""
+        return plan.health.start_deadline_s + UP_S if self.start_s is None else self.start_s
 
 
 class Order(NamedTuple):

@@ -16,6 +16,9 @@ from speccompose.device.errors import USAGE, DeviceError
 DEFAULT_STATE_ROOT = "/var/lib/speccompose"
 DEFAULT_SECRETS_ROOT = "/etc/speccompose/secrets"
 
+REMOVED = ".removed-"
+"""How the folder of a stack begins while it is taken away."""
+
 _NAME = re.compile(r"^[a-z0-9][a-z0-9-]{0,62}$")
 _DIGEST = re.compile(r"^sha256:([0-9a-f]{64})$")
 
@@ -104,28 +107,33 @@ def is_stack_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def known_stacks(roots: Roots) -> Tuple[str, ...]:
-    """Names of the stacks on this board, sorted."""
+def known_stacks(roots: Roots, *, traces: bool = False) -> Tuple[str, ...]:
+    """Names of the stacks on this board, sorted.
+
+    With ``traces`` also of those of which nothing but a state.json is left: a first install that
+    was rolled back.
+    """
     if not roots.stacks.is_dir():
         return ()
     return tuple(
         sorted(
             entry.name
             for entry in roots.stacks.iterdir()
-            if is_stack_name(entry.name) and (entry / "releases").is_dir()
+            if is_stack_name(entry.name)
+            and ((entry / "releases").is_dir() or (traces and (entry / "state.json").exists()))
         )
     )
 
 
-def find_stack(name: str, roots: Roots) -> StackPaths:
-    """The paths of a stack that is installed here.
+def find_stack(name: str, roots: Roots, *, traces: bool = False) -> StackPaths:
+    """The paths of a stack that is installed here (``traces``: or was rolled back to nothing).
 
     Raises:
         DeviceError: status 2, with the stacks that are.
     """
-    known = known_stacks(roots)
-    if name in known:
+    if name in known_stacks(roots, traces=traces):
         return StackPaths(name, roots)
+    known = known_stacks(roots)
     if known:
         details = ["installed: " + ", ".join(known)]
     else:

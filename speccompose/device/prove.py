@@ -8,7 +8,7 @@ engine's own counters must move, or `timings.draft_n` where a build has no count
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Callable, List, NamedTuple, Optional, Tuple
 
 from speccompose.device.answers import DRAFTING_TOKENS, LLAMA_CPP, Completion, Server, same_version
 from speccompose.device.counters import Counters, read_counters
@@ -29,6 +29,10 @@ _CUDA_BUFFER = re.compile(r"CUDA\d+.*buffer size")
 _UNTOLD = re.compile(r"^b[01](-|$)")
 
 
+Ask = Callable[[int], Completion]
+"""One answer of so many tokens, in whatever time is left."""
+
+
 class Proof(NamedTuple):
     """What was seen. ``drafts`` is None when the plan does not speculate or no counter told."""
 
@@ -40,8 +44,16 @@ class Proof(NamedTuple):
     notes: Tuple[str, ...]
 
 
-def prove(ports: Ports, plan: Plan, container: ContainerInfo, server: Server, say: Say) -> Proof:
-    """Check a ready stack against its plan.
+def prove(
+    ports: Ports,
+    plan: Plan,
+    container: ContainerInfo,
+    server: Server,
+    say: Say,
+    *,
+    left_s: Callable[[], float] = lambda: ANSWER_S,
+) -> Proof:
+    """Check a ready stack against its plan; an answer may take what is left of its phase.
 
     Raises:
         DeviceError: status 9, naming what was planned and what was found.
@@ -49,8 +61,12 @@ def prove(ports: Ports, plan: Plan, container: ContainerInfo, server: Server, sa
     notes: List[str] = []
     version = _check_version(plan, server, notes)
     say(Progress("verify", "asking for tokens"))
-    completion, counted = _check_answers(ports, plan, server)
-    _check_gpu(ports, plan, container, server, notes)
+
+    def ask(tokens: int) -> Completion:
+        return server.complete(plan.served_name, tokens, max(1.0, min(ANSWER_S, left_s())))
+
+    completion, counted = _check_answers(ports, plan, server, ask)
+    check_gpu(ports, plan, container, ask, notes)
     drafts = None
     if plan.method != "none" and counted is not None:
         drafts = int(counted.drafts)
@@ -82,12 +98,12 @@ def _check_version(plan: Plan, server: Server, notes: List[str]) -> Optional[str
 
 
 def _check_answers(
-    ports: Ports, plan: Plan, server: Server
+    ports: Ports, plan: Plan, server: Server, ask: Ask
 ) -> Tuple[Completion, Optional[Counters]]:
     """Ask until drafts are seen; without speculation one answer is enough."""
     for attempt in range(DRAFT_TRIES):
         before = _counters(plan, server)
-        completion = server.complete(plan.served_name, DRAFTING_TOKENS, ANSWER_S)
+        completion = ask(DRAFTING_TOKENS)
         after = _counters(plan, server)
         counted = None if after is None else after.since(before)
         drafting = (completion.drafted or 0) > 0 if counted is None else counted.drafts > 0
@@ -112,10 +128,14 @@ def _counters(plan: Plan, server: Server) -> Optional[Counters]:
     return None if text is None else read_counters(text, plan.engine)
 
 
-def _check_gpu(
-    ports: Ports, plan: Plan, container: ContainerInfo, server: Server, notes: List[str]
+def check_gpu(
+    ports: Ports, plan: Plan, container: ContainerInfo, ask: Ask, notes: List[str]
 ) -> None:
-    """Rules section 5, "On the GPU"; a generic machine has none to be on."""
+    """Rules section 5, "On the GPU"; a generic machine has none to be on.
+
+    Raises:
+        DeviceError: status 9, when it is not.
+    """
     if plan.family == "generic":
         return
     if plan.gpu_runtime is not None and container.runtime != plan.gpu_runtime:
@@ -126,7 +146,7 @@ def _check_gpu(
             raise _not_on_gpu(fault)
     elif plan.gpu_floor_tokens_s is not None:
         # The answer before warmed the engine up; this one is timed.
-        speed = _speed(server.complete(plan.served_name, TIMED_TOKENS, ANSWER_S))
+        speed = _speed(ask(TIMED_TOKENS))
         if speed < plan.gpu_floor_tokens_s:
             raise _not_on_gpu(
                 f"{speed:.1f} tokens/s; a GPU of this board gives {plan.gpu_floor_tokens_s:.1f}"

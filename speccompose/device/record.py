@@ -99,8 +99,9 @@ class Record(NamedTuple):
     """state.json.
 
     ``digest`` is the release that a transaction tries, else the current one. ``counter`` is the
-    highest release counter that was committed (``counter``: anti-rollback). ``notice`` says what a
-    rebuild found; it is not written.
+    highest release counter that was committed. ``accepted_length`` is the mean accepted length of
+    the last proof; ``downgrade`` that an older release was allowed. ``notice`` says what a rebuild
+    found; it is not written.
     """
 
     phase: str
@@ -114,6 +115,8 @@ class Record(NamedTuple):
     counter: int = 0
     images: Tuple[KnownImage, ...] = ()
     last: Optional[Last] = None
+    accepted_length: Optional[float] = None
+    downgrade: bool = False
 
     def settled(self, phase: str, digest: Optional[str], container: Optional[str] = None) -> Record:
         """No transaction is open any more; what the stack is known by stays."""
@@ -125,6 +128,7 @@ class Record(NamedTuple):
             owner=None,
             confirm_by=None,
             notice=None,
+            downgrade=False,
         )
 
     def opened(self, phase: str, digest: str, before: Before, owner: Optional[Owner]) -> Record:
@@ -187,6 +191,8 @@ def parse_record(text: str) -> Record:
         counter=_whole(body["counter"]),
         images=tuple(_image(item) for item in body["images"]),
         last=_last(body["last"]),
+        accepted_length=_real(body["accepted_length"]),
+        downgrade=bool(body["downgrade"]),
     )
 
 
@@ -228,6 +234,10 @@ def _last(body: Optional[Body]) -> Optional[Last]:
 
 def _text(value: JsonValue) -> Optional[str]:
     return None if value is None else str(value)
+
+
+def _real(value: JsonValue) -> Optional[float]:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _whole(value: JsonValue) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import List, NamedTuple, Optional, Tuple
 
 from speccompose.device import state
-from speccompose.device.api_key import Secret, confirm
+from speccompose.device.api_key import Secret, confirm, planned_secret, unconfirmed
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import DeviceError
 from speccompose.device.paths import StackPaths
@@ -35,17 +35,53 @@ def look(paths: StackPaths, plan: Plan, ports: Ports) -> Standing:
         DeviceError: status 15, when docker cannot be asked.
         OSError: the state tree cannot be written.
     """
-    notes: List[str] = []
     record = state.set_damaged_aside(paths, state.load(paths))
+    if not record.is_open and record.phase != state.STUCK:
+        confirm(paths)  # a crash right after the commit left it
+    return _seen(paths, plan, ports, record)
+
+
+def peek(paths: StackPaths, plan: Plan, ports: Ports) -> Standing:
+    """The same, and nothing is touched.
+
+    Raises:
+        DeviceError: status 15, when docker cannot be asked.
+    """
+    return _seen(paths, plan, ports, state.load(paths))
+
+
+def _seen(paths: StackPaths, plan: Plan, ports: Ports, record: state.Record) -> Standing:
+    notes: List[str] = []
     if record.notice is not None:
         notes.append(record.notice)
-    if record.phase not in (state.SWITCHING, state.STUCK):
-        confirm(paths)  # a crash right after the commit left it
     running = _running(paths, plan, ports)
     before = _before(paths, record, running, notes)
     if before.running and before.current != plan.digest and release_fault(paths, before.current):
         notes.append("the release that serves is damaged: it cannot be brought back")
     return Standing(record, running, before, tuple(notes))
+
+
+def glance(paths: StackPaths, plan: Plan, ports: Ports) -> Optional[Standing]:
+    """What stands, if that is this plan, whole and proved: seen without lock and without a write.
+
+    None when anything is to be done, or may be: then ``look`` sees to it under the lock.
+    """
+    record = state.load(paths)
+    current = state.linked_digest(paths.current)
+    if record.notice is not None or record.phase not in state.SERVING or current != plan.digest:
+        return None
+    if unconfirmed(paths) or release_fault(paths, current) is not None:
+        return None
+    try:
+        secret = planned_secret(plan, paths, is_installed=True)
+        found = ports.docker.container(plan.project, plan.service)
+        running = found if found is not None and found.running else None
+        previous = state.linked_digest(paths.previous)
+        before = state.Before(current, previous, running is not None, record.phase)
+        now = Standing(record, running, before, ())
+        return now if serves_already(now, plan, secret, paths, ports=ports) else None
+    except DeviceError:
+        return None
 
 
 def serves_already(
@@ -56,7 +92,7 @@ def serves_already(
     The files of its release are not looked at: they can be mended while it serves.
     """
     running = now.running
-    if running is None or now.record.phase != state.COMMITTED:
+    if running is None or now.record.phase not in state.SERVING:
         return False
     if state.linked_digest(paths.current) != plan.digest or not _fits(running, plan):
         return False
@@ -79,12 +115,16 @@ def _before(
     paths: StackPaths, record: state.Record, running: Optional[ContainerInfo], notes: List[str]
 ) -> state.Before:
     if record.before is not None:
-        notes.append("an earlier deploy was cut short; what stood before it counts as before")
+        if record.phase == state.UNCONFIRMED:
+            notes.append("an unconfirmed release stands; what stood before it counts as before")
+        elif record.phase != state.STAGED:
+            notes.append("an earlier deploy was cut short; what stood before it counts as before")
         return record.before
     return state.Before(
         current=state.linked_digest(paths.current),
         previous=state.linked_digest(paths.previous),
         running=running is not None,
+        phase=record.phase,
     )
 
 

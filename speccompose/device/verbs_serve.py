@@ -8,40 +8,12 @@ import argparse
 from speccompose.device.verb import (
     Report,
     Verb,
-    folder_of,
     name_of,
     own_folder,
     roots_of,
     stack_argument,
     this_board,
 )
-
-
-def _deploy(options: argparse.Namespace) -> Report:
-    from speccompose.device import interrupts, transaction
-
-    with interrupts.signals_interrupt():
-        done = transaction.deploy(
-            folder_of(options), roots_of(options), ports=this_board(), say=options.say
-        )
-    return done.as_dict()
-
-
-def _rollback(options: argparse.Namespace) -> Report:
-    from speccompose.device import interrupts, transaction
-
-    with interrupts.signals_interrupt():
-        done = transaction.rollback(
-            name_of(options), roots_of(options), ports=this_board(), say=options.say
-        )
-    return done.as_dict()
-
-
-def _recover(options: argparse.Namespace) -> Report:
-    from speccompose.device import restore
-
-    done = restore.recover(name_of(options), roots_of(options), ports=this_board(), say=options.say)
-    return {"name": name_of(options), "done": done}
 
 
 def _verify(options: argparse.Namespace) -> Report:
@@ -75,16 +47,16 @@ def _logs(options: argparse.Namespace) -> Report:
 
 
 def _stop(options: argparse.Namespace) -> Report:
-    from speccompose.device import operate
+    from speccompose.device import take_down
 
-    operate.stop(name_of(options), roots_of(options), ports=this_board())
+    take_down.stop(name_of(options), roots_of(options), ports=this_board())
     return {"name": name_of(options), "stopped": True}
 
 
 def _remove(options: argparse.Namespace) -> Report:
-    from speccompose.device import operate
+    from speccompose.device import take_down
 
-    done = operate.remove(
+    done = take_down.remove(
         name_of(options),
         roots_of(options),
         ports=this_board(),
@@ -112,10 +84,7 @@ def _remove_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 VERBS = (
-    Verb("deploy", "let this stack serve, or put everything back", stack_argument, _deploy),
     Verb("verify", "health, one real answer, speculation, version", _verify_arguments, _verify),
-    Verb("rollback", "let the previous release serve again", stack_argument, _rollback),
-    Verb("recover", "finish a deploy that a power cut left", stack_argument, _recover),
     Verb("status", "how a stack stands; all of them without a name", stack_argument, _status),
     Verb("logs", "the last lines of the server's log", _logs_arguments, _logs),
     Verb("stop", "stop a stack; it stays installed", stack_argument, _stop),

@@ -31,6 +31,11 @@ class FakeBoard:
     def paths(self) -> StackPaths:
         return StackPaths(self.stack.name, self.roots)
 
+    @property
+    def left(self) -> list[str]:
+        """What lies in the stack's folder."""
+        return sorted(path.name for path in self.paths.home.iterdir())
+
     def write(self, **changes: object) -> Path:
         """A rendered folder of this board's stack, with changes."""
         folder = self.scratch / f"stack-{uuid.uuid4().hex[:6]}"

@@ -43,6 +43,7 @@ class FakeDocker:
     installed: bool = True
     answers: bool = True
     log: str = ""
+    events: str = ""
     calls: list[tuple[str, ...]] = field(default_factory=list)
     smoke: Callable[[tuple[str, ...]], Completed] = lambda words: ok(words, "")
     after_up: Callable[[], None] = lambda: None
@@ -87,6 +88,8 @@ class FakeDocker:
             return ok(words, json.dumps([found_body]))
         if words[1] == "logs":
             return ok(words, self.log)
+        if words[1] == "events":
+            return ok(words, self.events)
         raise AssertionError(f"unexpected: {words}")
 
     def compose(self, words: tuple[str, ...]) -> Completed:
@@ -302,7 +305,7 @@ class FakeServer(Server):
     def version(self) -> str | None:
         return self._version
 
-    def metrics(self) -> str | None:
+    def metrics(self, timeout_s: float = 5.0) -> str | None:
         name = "spec_decode_num_drafts_total"
         return f"{'vllm' if self.engine == 'vllm' else 'llamacpp'}:{name} {self._drafts}\n"
 

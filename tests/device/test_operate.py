@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccompose.device import operate
+from speccompose.device import operate, take_down
 from speccompose.device.command import TIMED_OUT, Completed
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DeviceError
@@ -60,11 +60,11 @@ def test_weights_stay_while_a_damaged_release_may_need_them(installed):
     deploy(other, installed.roots, ports=installed.ports)
     damage(installed)
     with pytest.raises(DeviceError) as caught:
-        operate.remove("other", installed.roots, ports=installed.ports, weights=True)
+        take_down.remove("other", installed.roots, ports=installed.ports, weights=True)
     assert caught.value.status == 19
     assert (installed.roots.models / TARGET).exists()
     assert "speccompose-other" in installed.docker.containers
-    operate.remove("other", installed.roots, ports=installed.ports)
+    take_down.remove("other", installed.roots, ports=installed.ports)
 
 
 def test_status_does_not_wait_long_for_a_docker_that_hangs(installed):
@@ -91,7 +91,7 @@ def test_status_says_a_damaged_file_and_does_not_touch_it(installed):
 
 
 @pytest.mark.parametrize(
-    "verb", [operate.status, operate.logs, operate.verify, operate.stop, operate.remove]
+    "verb", [operate.status, operate.logs, operate.verify, take_down.stop, take_down.remove]
 )
 def test_an_unknown_name_is_status_2_with_the_known(installed, verb):
     with pytest.raises(DeviceError) as caught:
@@ -127,7 +127,7 @@ def test_verify_is_9_with_what_is_wrong(installed, spoil, code):
 
 
 def test_stop_keeps_it_installed(installed):
-    operate.stop("tiny", installed.roots, ports=installed.ports)
+    take_down.stop("tiny", installed.roots, ports=installed.ports)
     found = operate.status("tiny", installed.roots, ports=installed.ports)
     assert (found.phase, found.state) == ("stopped", "exited")
     folder = operate.installed_folder("tiny", installed.roots)
@@ -135,7 +135,7 @@ def test_stop_keeps_it_installed(installed):
 
 
 def test_remove_keeps_weights_and_caches(installed):
-    gone = operate.remove("tiny", installed.roots, ports=installed.ports)
+    gone = take_down.remove("tiny", installed.roots, ports=installed.ports)
     assert gone.weights == ()
     assert not installed.paths.home.exists()
     assert not installed.paths.lock_file.exists()
@@ -148,7 +148,7 @@ def test_remove_takes_weights_that_nobody_else_uses(installed):
     target_only = {"downloads": installed_downloads(installed)[:1]}
     other = installed.write(name="other", port=8100, changes=target_only)
     deploy(other, installed.roots, ports=installed.ports)
-    gone = operate.remove("tiny", installed.roots, ports=installed.ports, weights=True)
+    gone = take_down.remove("tiny", installed.roots, ports=installed.ports, weights=True)
     assert gone.weights == (DRAFT,)
     assert (installed.roots.models / TARGET).exists()
     assert not (installed.roots.models / DRAFT).exists()
@@ -157,7 +157,7 @@ def test_remove_takes_weights_that_nobody_else_uses(installed):
 def test_nothing_is_removed_while_docker_is_down(installed):
     installed.docker.answers = False
     with pytest.raises(DeviceError) as caught:
-        operate.remove("tiny", installed.roots, ports=installed.ports)
+        take_down.remove("tiny", installed.roots, ports=installed.ports)
     assert caught.value.status == 15
     assert installed.paths.home.exists()
 

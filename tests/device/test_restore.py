@@ -5,7 +5,8 @@ import pytest
 from speccompose.device import state
 from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import DeviceError
-from speccompose.device.restore import recover, restore
+from speccompose.device.recover import recover
+from speccompose.device.restore import restore
 from speccompose.device.stack_folder import read_stack, stage
 from speccompose.device.transaction import deploy
 
@@ -51,7 +52,7 @@ def test_an_unconfirmed_release_is_rolled_back(board):
     assert state.linked_digest(board.paths.current) == old
     assert state.linked_digest(board.paths.previous) is None
     assert "--new" not in board.docker.containers["speccompose-tiny"]["Config"]["Cmd"]
-    assert state.load(board.paths).phase == state.COMMITTED
+    assert state.load(board.paths).phase == state.ROLLED_BACK
     assert back(board) is None
 
 

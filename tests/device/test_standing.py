@@ -19,7 +19,11 @@ def serves(board, folder) -> bool:
 def test_nothing_stands_at_first(board):
     folder = board.write()
     now = now_of(board, folder)
-    assert (now.running, now.before, now.notes) == (None, state.Before(None, None, False), ())
+    assert (now.running, now.before, now.notes) == (
+        None,
+        state.Before(None, None, False, "idle"),
+        (),
+    )
     assert not serves(board, folder)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from speccompose.device import operate, state
+from speccompose.device import state, take_down
 from speccompose.device.errors import DeviceError
 from speccompose.device.lock import hold
 from speccompose.device.paths import known_stacks
@@ -122,14 +122,16 @@ def test_a_failed_first_install_leaves_nothing(board):
     assert (error.status, error.code) == (8, "exited")
     assert container(board) is None
     assert links(board) == (None, None)
-    assert not board.paths.home.exists()
     assert known_stacks(board.roots) == ()
+    assert board.left == ["state.json"]
+    record = state.load(board.paths)
+    assert (record.phase, record.digest, record.last.code) == ("rolled_back", None, "exited")
 
 
 def test_a_stack_that_was_stopped_stays_stopped_after_a_failure(board):
     old = board.write()
     run(board, old)
-    operate.stop("tiny", board.roots, ports=board.ports)
+    take_down.stop("tiny", board.roots, ports=board.ports)
     error = refused(board, board.write(extra=("--crash",)))
     assert "stopped again" in error.details[-1]
     assert links(board)[0] == digest(old)
@@ -205,7 +207,7 @@ def test_a_bug_of_ours_restores_and_stays_a_bug(board):
     with pytest.raises(ZeroDivisionError):
         run(board, board.write(extra=("--never-ready",)))
     assert links(board)[0] == digest(old)
-    assert state.load(board.paths).phase == state.COMMITTED
+    assert state.load(board.paths).phase == state.ROLLED_BACK
 
 
 def test_preflight_refuses_before_anything_is_written(board):
@@ -282,14 +284,14 @@ def test_after_any_history_what_is_linked_serves_or_nothing_does(board, steps):
     current, previous = links(board)
     body = container(board)
     running = body is not None and body["State"]["Status"] == "running"
-    if record.phase == state.COMMITTED:
+    if record.phase in state.SERVING and record.digest is not None:
         assert running
         assert current == record.digest
         plan = read_stack(board.paths.release(current)).plan
         assert body["Config"]["Cmd"] == list(plan.command)
         assert not {"--crash", "--no-drafts"} & set(plan.command)
     else:
-        assert record.phase in (state.IDLE, state.STOPPED, state.FAILED)
+        assert record.phase in (state.IDLE, state.STOPPED, state.FAILED, state.ROLLED_BACK)
         assert not running
     assert current is None or current != previous
 
@@ -297,7 +299,7 @@ def test_after_any_history_what_is_linked_serves_or_nothing_does(board, steps):
 def operate_all(board, steps) -> None:
     board.docker.containers.clear()
     if board.paths.home.exists():
-        operate.remove("tiny", board.roots, ports=board.ports)
+        take_down.remove("tiny", board.roots, ports=board.ports)
     folders = {
         "a": board.write(),
         "b": board.write(extra=("--b",)),
@@ -310,7 +312,7 @@ def operate_all(board, steps) -> None:
             if step in folders:
                 run(board, folders[step])
             elif step == "stop":
-                operate.stop("tiny", board.roots, ports=board.ports)
+                take_down.stop("tiny", board.roots, ports=board.ports)
             elif step == "rollback":
                 rollback("tiny", board.roots, ports=board.ports)
             else:

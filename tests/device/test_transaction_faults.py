@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from speccompose.device import operate, state
+from speccompose.device import state, take_down
 from speccompose.device.errors import DeviceError
 from speccompose.device.interrupts import signals_interrupt
-from speccompose.device.restore import recover
+from speccompose.device.recover import recover
 from speccompose.device.stack_folder import read_stack
 from speccompose.device.transaction import deploy, rollback
 
@@ -71,7 +71,7 @@ def test_a_disk_that_fills_up_before_the_commit_is_8_and_the_old_stack_serves(bo
     assert (error.status, error.code) == (8, "file_fault")
     assert "previous stack restored" in error.details[-1]
     assert "--new" not in command(board)
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
     assert state.linked_digest(board.paths.current) == digest(old)
 
 
@@ -88,7 +88,7 @@ def test_a_disk_on_which_nothing_can_be_written_is_14_and_the_old_stack_serves(b
     assert phase(board) == state.SWITCHING
     board.docker.after_up = lambda: None
     recover("tiny", board.roots, ports=board.ports, say=board.said.append)
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
 
 
 def test_no_room_at_the_switch_itself_changes_nothing(board):
@@ -97,9 +97,10 @@ def test_no_room_at_the_switch_itself_changes_nothing(board):
     before = dict(board.docker.containers[PROJECT])
     (board.paths.home / ".state.json.new").mkdir()
     error = refused(board, board.write(extra=("--new",)))
-    assert (error.status, error.code) == (8, "file_fault")
+    assert (error.status, error.code) == (15, "state_unwritable")
     assert board.docker.containers[PROJECT] == before
     assert phase(board) == state.COMMITTED
+    assert len(list(board.paths.releases.iterdir())) == 1
     assert state.linked_digest(board.paths.current) == digest(old)
 
 
@@ -110,14 +111,14 @@ def test_stop_rollback_and_remove_work_without_room_for_a_new_file(board):
     for link in ("current", "previous"):
         assert state.linked_digest(board.paths.home / link)
     (board.paths.home / ".state.json.new").mkdir()
-    operate.stop("tiny", board.roots, ports=board.ports)
+    take_down.stop("tiny", board.roots, ports=board.ports)
     assert phase(board) == state.STOPPED
     with pytest.raises(DeviceError) as caught:
         rollback("tiny", board.roots, ports=board.ports)
-    assert (caught.value.status, caught.value.code) == (8, "file_fault")
+    assert (caught.value.status, caught.value.code) == (15, "state_unwritable")
     with full_disk() as (fill,):
         fill()
-        operate.remove("tiny", board.roots, ports=board.ports)
+        take_down.remove("tiny", board.roots, ports=board.ports)
     assert not board.paths.home.exists()
     assert board.docker.containers == {}
 
@@ -149,7 +150,7 @@ def test_stopping_on_a_full_disk_says_so(board):
     with full_disk() as (fill,):
         fill()
         with pytest.raises(DeviceError) as caught:
-            operate.stop("tiny", board.roots, ports=board.ports)
+            take_down.stop("tiny", board.roots, ports=board.ports)
     assert caught.value.code == "state_unwritable"
 
 
@@ -163,7 +164,7 @@ def test_a_listener_that_has_gone_cannot_keep_the_old_stack_from_coming_back(boa
     error = refused(board, board.write(extra=("--new",)), gone)
     assert error.status == 8
     assert "--new" not in command(board)
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
 
 
 @pytest.mark.parametrize("fault", ["--never-ready", "--crash"])
@@ -182,7 +183,7 @@ def test_a_second_interruption_does_not_stop_the_undo(board, fault):
     assert error.status == (130 if fault == "--never-ready" else 8)
     assert fault not in command(board)
     assert state.linked_digest(board.paths.current) == digest(old)
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
 
 
 @pytest.fixture
@@ -208,7 +209,7 @@ def test_a_rotation_that_fails_leaves_the_old_key_serving(board, keyed):
     assert secret.read_text() == "first-key\n"
     assert command(board)
     assert board.docker.containers[PROJECT]["State"]["StartedAt"] != first  # it read the key anew
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
     assert [path.name for path in secret.parent.iterdir()] == ["api-key"]
 
 
@@ -232,7 +233,7 @@ def test_a_rotation_that_is_interrupted_puts_the_old_key_back(board, keyed):
     assert refused(board, folder).status == 130
     assert secret.read_text() == "first-key\n"
     assert command(board)
-    assert phase(board) == state.COMMITTED
+    assert phase(board) == state.ROLLED_BACK
 
 
 def test_a_rotation_that_a_power_cut_left_is_rolled_back(board, keyed):

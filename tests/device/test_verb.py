@@ -2,17 +2,21 @@
 
 import argparse
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
 
 from speccompose.device import __main__ as program
-from speccompose.device import verb, verbs_inspect, verbs_measure, verbs_serve, verbs_supply
+from speccompose.device import verb
 from speccompose.device.errors import DeviceError
 from tests.docker.stacks import StackText, write_stack
 
 ROOT = Path(verb.__file__).parent
-TABLES = (verbs_inspect.VERBS, verbs_supply.VERBS, verbs_serve.VERBS, verbs_measure.VERBS)
+TABLES = tuple(
+    importlib.import_module(f"speccompose.device.{path.stem}").VERBS
+    for path in sorted(ROOT.glob("verbs_*.py"))
+)
 
 
 def test_every_table_is_in_the_program_and_no_verb_stands_twice():

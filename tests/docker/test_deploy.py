@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from speccompose.device import operate, transaction
+from speccompose.device import operate, take_down, transaction
 from speccompose.device.errors import DeviceError
 from speccompose.device.lock import hold
 from speccompose.device.long_prompt import try_long_prompt
@@ -170,7 +170,7 @@ def test_a_second_deploy_meanwhile_is_refused(board: Board):
 def test_stop_then_deploy_by_name_then_remove(board: Board):
     name = board.stack.name
     board.deploy(board.write())
-    operate.stop(name, board.roots, ports=board.ports)
+    take_down.stop(name, board.roots, ports=board.ports)
     assert board.status().state == "exited"
     assert board.status().phase == "stopped"
 
@@ -178,7 +178,7 @@ def test_stop_then_deploy_by_name_then_remove(board: Board):
     assert again.changed
     assert board.ask().tokens == 8
 
-    operate.remove(name, board.roots, ports=board.ports)
+    take_down.remove(name, board.roots, ports=board.ports)
     assert board.containers() == []
     assert board.roots.models.is_dir()
     with pytest.raises(DeviceError) as caught:
