@@ -105,7 +105,14 @@ class StackArms:
                 raise self._stuck(brief, [str(error)]) from error
 
     def _save(self, phase: str, container: Optional[str]) -> None:
-        record = state.Record(phase, digest=self._plan.digest, container=container)
+        """What else is known of the stack stays; an unconfirmed release goes on waiting."""
+        now = state.load(self._paths)
+        if phase == state.COMMITTED and (now.is_open or now.phase in state.SERVING):
+            record = now._replace(container=container)
+        elif now.is_open:
+            record = now._replace(phase=phase, container=container, confirm_by=None)
+        else:
+            record = now.settled(phase, self._plan.digest, container)
         state.save_on_full_disk(self._paths, record)
 
     def _stuck(self, brief: str, why: Sequence[str]) -> DeviceError:

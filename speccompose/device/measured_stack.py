@@ -102,7 +102,7 @@ def open_stack(
     """
     paths = find_stack(name, roots)
     with signals_interrupt(), hold(paths, verb):
-        settle(paths, ports=ports, say=say)
+        settle(paths, ports=ports, say=say, wait=True)
         folder = _current(paths)
         acceptance = _acceptance(folder, verb)
         text = read_small_text(folder.path / "plan.json")

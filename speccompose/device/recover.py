@@ -92,15 +92,15 @@ def settle(
     """Roll back a transaction that is open, under the stack's lock, before another verb goes on.
 
     Returns what was done, None when none was open. Without ``start`` nothing is started, whatever
-    ran before: for those who are about to stop it. With ``wait`` a release that waits for its
-    confirmation is left alone. Of a stack that is stuck the links go back.
+    ran before: for those who are about to stop it. With ``wait`` a release that is only staged,
+    or waits for its confirmation, is left alone. Of a stack that is stuck the links go back.
 
     Raises:
         DeviceError: 14 when it cannot be rolled back, 15 when the state tree cannot be written.
     """
     record = _record(paths)
     before = record.before
-    if before is None or (wait and waits(record, ports)):
+    if before is None or (wait and (waits(record, ports) or record.phase == state.STAGED)):
         return None
     if record.phase == state.STAGED:
         return give_up_staged(paths, record, before)
