@@ -9,12 +9,12 @@ from typing import Final
 
 from speccompose.errors import ExitStatus
 from speccompose.fleet.actions import Command, Done, Now, Record, RolloutStep, Wait
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.clock import FleetClock, RolloutTime
 from speccompose.fleet.deadlines import board_call, phase_deadline
 from speccompose.fleet.decide import decide
 from speccompose.fleet.engine import Engine
 from speccompose.fleet.journal import Journal
-from speccompose.fleet.rollout_state import BoardState
 from speccompose.fleet.transition import after_result
 from speccompose.vocab.rollout_engine import BoardCall, BoardResult
 from speccompose.vocab.rollout_journal import Entry, Phase
@@ -26,7 +26,6 @@ Watcher = Callable[[Entry], None]
 """Told of every line as it is written: live progress."""
 
 _INTENTS: Final[dict[str, Phase]] = {"push": "pushing", "stage": "staging", "apply": "applying"}
-_LONGEST_SLEEP_S: Final = 5.0
 
 
 def _nothing() -> Iterable[Entry]:
@@ -38,7 +37,10 @@ def _unwatched(entry: Entry) -> None:
 
 
 class Controller:
-    """Carries one rollout out. At most one runs per fleet (lock.py)."""
+    """Carries one rollout out. At most one runs per fleet (lock.py).
+
+    ``nap_s``: longest sleep, after which people's requests are looked for.
+    """
 
     def __init__(
         self,
@@ -48,10 +50,11 @@ class Controller:
         *,
         inbox: Inbox = _nothing,
         watcher: Watcher = _unwatched,
+        nap_s: float = 5.0,
     ) -> None:
         self.journal, self.engine, self.clock = journal, engine, clock
         self.state = journal.state
-        self._inbox, self._watcher = inbox, watcher
+        self._inbox, self._watcher, self._nap_s = inbox, watcher, nap_s
         self._time = RolloutTime(clock, self.state.t)
         self._paused_by: str | None = None
 
@@ -95,7 +98,7 @@ class Controller:
             self._record(step.entry)
         elif isinstance(step, Wait):
             left = (step.until - self._time.now().t) / 1000
-            self.clock.sleep(min(max(left, 0.01), _LONGEST_SLEEP_S))
+            self.clock.sleep(min(max(left, 0.01), self._nap_s))
         elif isinstance(step, Command):
             self._command(step)
 

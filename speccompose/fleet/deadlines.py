@@ -3,7 +3,8 @@
 Layer: fleet. Every phase that waits for something has a deadline (S27).
 """
 
-from speccompose.fleet.rollout_state import BoardState, RolloutState
+from speccompose.fleet.board_state import BoardState
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_engine import AcceptMode, BoardCall, CallDeadlines
 from speccompose.vocab.rollout_journal import Phase
 
@@ -55,6 +56,7 @@ def board_call(state: RolloutState, board: BoardState) -> BoardCall:
         rollout=state.transaction(board),
         stack=stack.name,
         digest=board.digest,
+        bundle=board.bundle,
         accept=accept_mode(state, board),
         counter=state.plan.counter,
         deadlines=call_deadlines(state, board),

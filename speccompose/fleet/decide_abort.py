@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from speccompose.fleet.actions import Now, Record, RolloutStep, Wait
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.decide_boards import command, end_steps, next_due, running_steps
 from speccompose.fleet.decide_wave import halted_status, lost_boards
 from speccompose.fleet.phases import IN_FLIGHT
-from speccompose.fleet.rollout_state import BoardState, RolloutState
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_journal import Entry
 from speccompose.vocab.rollout_policy import RolloutPolicy
 

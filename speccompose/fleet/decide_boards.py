@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Final
 
 from speccompose.fleet.actions import Command, CommandKind, Now, Record, RolloutStep
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.phases import POLLED
-from speccompose.fleet.rollout_state import BoardState, RolloutState
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.windows import is_open
 from speccompose.vocab.rollout_journal import Entry, Phase
 from speccompose.vocab.rollout_policy import RolloutPolicy
@@ -25,7 +26,7 @@ _WAITED_FOR: Final[tuple[Phase, ...]] = (*POLLED, "pushing")
 
 def command(kind: CommandKind, boards: Iterable[BoardState], wait_s: float = 0.0) -> Command | None:
     """A call for these boards; None for none."""
-    names = tuple(board.id for board in boards)
+    names = tuple([board.id for board in boards])
     return Command(kind=kind, boards=names, wait_s=wait_s) if names else None
 
 
@@ -91,7 +92,7 @@ def _asked_back(state: RolloutState) -> Iterator[BoardState]:
 
 def _goes_plain(state: RolloutState, policy: RolloutPolicy, board: BoardState) -> bool:
     wanted = policy.on_rejected == "without_speculation"
-    return wanted and state.stack(board).fallback is not None
+    return wanted and state.plain(board) is not None
 
 
 def _without_speculation(board: BoardState) -> Record:

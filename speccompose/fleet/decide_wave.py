@@ -7,9 +7,10 @@ from typing import Final
 
 from speccompose.errors import ExitStatus
 from speccompose.fleet.actions import Command, Now, Record, RolloutStep, Wait
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.decide_boards import command
 from speccompose.fleet.phases import DONE
-from speccompose.fleet.rollout_state import BoardState, RolloutState
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_journal import Entry, Phase
 from speccompose.vocab.rollout_policy import RolloutPolicy, WaveRule
 

@@ -39,8 +39,8 @@ class MemoryJournal:
         self.entries: list[Entry] = []
 
     def record(self, draft: Entry, now: Now) -> Entry:
-        """Stamp, keep and fold one entry."""
-        entry = stamped(draft, now, self.actor, len(self.entries))
+        """Keep and fold one entry, with its rollout time; nobody asks for the hour."""
+        entry = msgspec.structs.replace(draft, t=now.t, actor=draft.actor or self.actor)
         self.entries.append(entry)
         self.state.apply(entry)
         return entry

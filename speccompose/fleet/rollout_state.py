@@ -6,8 +6,9 @@ and phase: a decision looks at the boards that are busy, not at all of them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.phases import ACTIVE, DONE, DOUBTFUL, FAILED, UNSTARTED
 from speccompose.vocab.rollout_journal import Entry, Event, Phase
 from speccompose.vocab.rollout_plan import FleetPlan, PlannedBoard, PlannedStack
@@ -17,65 +18,8 @@ Mode = Literal["new", "running", "pausing", "paused", "aborting", "finished"]
 
 _RETRIED: Final[tuple[Phase, ...]] = ("pending", "inconclusive", "unreached", "deferred")
 _SETTLED: Final[tuple[Phase, ...]] = (*FAILED, "reverted")
+_ACTIVE: Final = frozenset(ACTIVE)
 _NOT_BEGUN: Final[tuple[Phase, ...]] = ("waiting", "unreached", "deferred", "pending")
-
-
-class BoardState:
-    """One board: ``digest`` is what it is to get, ``committed`` whether it runs that by us.
-
-    Times are rollout milliseconds: ``since`` of the phase, ``touched`` of the last answer or
-    attempt, ``until`` a deadline. ``misses``: attempts without an answer since the last one.
-    ``probes``: answers in this phase, or in this bake. ``tries``: starts that never arrived.
-    """
-
-    __slots__ = (
-        "accepted_length",
-        "committed",
-        "digest",
-        "fault",
-        "misses",
-        "phase",
-        "planned",
-        "probes",
-        "reason",
-        "restarts",
-        "run",
-        "since",
-        "stale",
-        "touched",
-        "tries",
-        "until",
-        "wave",
-    )
-
-    def __init__(self, planned: PlannedBoard, wave: int) -> None:
-        self.planned = planned
-        self.wave = wave
-        self.phase: Phase = "waiting"
-        self.digest = planned.digest or ""
-        self.reason: str | None = None
-        self.since = 0
-        self.touched = 0
-        self.until: int | None = None
-        self.misses = 0
-        self.probes = 0
-        self.tries = 0
-        self.run = 1
-        self.restarts = 0
-        self.accepted_length: float | None = None
-        self.committed = False
-        self.fault = False
-        self.stale = False
-
-    @property
-    def id(self) -> str:
-        """The board's name."""
-        return self.planned.id
-
-    @property
-    def board_class(self) -> str:
-        """SoC x memory x L4T major, as its id."""
-        return self.planned.board_class or ""
 
 
 ByPhase = dict[Phase, dict[str, BoardState]]
@@ -111,9 +55,11 @@ class RolloutState:
         self.waves: list[ByPhase] = []
         self.boards: dict[str, BoardState] = {}
         for number, wave in enumerate(self.plan.waves):
-            states = {name: BoardState(planned[name], number) for name in wave.boards}
+            states = {name: self._fresh(planned[name], number) for name in wave.boards}
             self.boards.update(states)
-            self.waves.append({"waiting": states})
+            self.waves.append({phase: {} for phase in get_args(Phase)} | {"waiting": states})
+        self.live = [len(wave.boards) for wave in self.plan.waves]
+        self.bad: list[set[str]] = [set() for _ in self.plan.waves]
         self.mode: Mode = "new"
         self.wave = -1
         self.wave_since = 0
@@ -130,6 +76,9 @@ class RolloutState:
         self.stale: dict[str, BoardState] = {}
         self.faulty: dict[str, BoardState] = {}
 
+    def _fresh(self, planned: PlannedBoard, wave: int) -> BoardState:
+        return BoardState(planned, wave, self.plan.stacks[str(planned.stack)].digest)
+
     # What decisions ask.
 
     @property
@@ -144,35 +93,41 @@ class RolloutState:
 
     def within(self, phase: Phase, wave: int | None = None) -> dict[str, BoardState]:
         """Boards of a wave (default: the one that is on) in a phase, in their order there."""
-        number = self.wave if wave is None else wave
-        return self.waves[number].get(phase, {}) if 0 <= number < len(self.waves) else {}
+        return self.waves[self.wave if wave is None else wave][phase]
 
     def every(self, phases: Iterable[Phase], wave: int | None = None) -> Iterator[BoardState]:
         """Boards of a wave in any of these phases."""
+        table = self.waves[self.wave if wave is None else wave]
         for phase in phases:
-            yield from self.within(phase, wave).values()
+            if table[phase]:
+                yield from table[phase].values()
 
     def count(self, phases: Iterable[Phase], wave: int | None = None) -> int:
         """How many boards of a wave are in any of these phases."""
-        return sum(len(self.within(phase, wave)) for phase in phases)
+        table = self.waves[self.wave if wave is None else wave]
+        return sum([len(table[phase]) for phase in phases])
 
     def active(self) -> int:
         """Boards of the wave that have not ended."""
-        return self.count(ACTIVE)
+        return self.live[self.wave]
 
     def done(self) -> int:
         """Boards of the wave that run the release."""
-        return self.count(DONE)
+        table = self.waves[self.wave]
+        return len(table["committed"]) + len(table["already"])
 
     def failures(self, wave: int | None = None) -> int:
         """Boards of the wave that failed, rolled back yet or not."""
-        number = self.wave if wave is None else wave
-        due = sum(board.wave == number for board in self.faulty.values())
-        return self.count(FAILED, wave) + due
+        return len(self.bad[self.wave if wave is None else wave])
 
     def stack(self, board: BoardState) -> PlannedStack:
         """What the board is to get."""
-        return self.plan.stacks[board.digest]
+        return self.plan.stacks[board.bundle]
+
+    def plain(self, board: BoardState) -> PlannedStack | None:
+        """The same without speculation; None where there is none."""
+        fallback = self.stack(board).fallback
+        return self.plan.stacks[fallback] if fallback is not None else None
 
     def transaction(self, board: BoardState) -> str:
         """How the board knows this rollout: another run of the same plan is another one."""
@@ -213,16 +168,22 @@ class RolloutState:
         phase = entry.phase or board.phase
         if phase != board.phase:
             del self.waves[board.wave][board.phase][board.id]
-            self.waves[board.wave].setdefault(phase, {})[board.id] = board
+            self.waves[board.wave][phase][board.id] = board
+            self.live[board.wave] += (phase in _ACTIVE) - (board.phase in _ACTIVE)
             self._entered(board, phase, entry)
         board.reason = entry.reason
         board.until = entry.until
-        board.digest = entry.digest or board.digest
+        if entry.digest is not None and entry.digest != board.digest:
+            self._goes_plain(board)
         board.fault = entry.fault and phase not in _SETTLED
         if board.fault:
             self.faulty[board.id] = board
         else:
             self.faulty.pop(board.id, None)
+        if board.fault or phase in FAILED:
+            self.bad[board.wave].add(board.id)
+        else:
+            self.bad[board.wave].discard(board.id)
         if entry.restarts is not None:
             board.restarts = entry.restarts
         if entry.accepted_length is not None:
@@ -273,13 +234,19 @@ class RolloutState:
         self.promoted = True
 
     def _without_speculation(self, entry: Entry) -> None:
-        stack = self.plan.stacks[str(entry.digest)]
-        fallback = str(stack.fallback)
-        self.fallbacks[str(entry.board_class), stack.digest] = fallback
+        rejected = (str(entry.board_class), str(entry.digest))
         for board in self.boards.values():
-            same = board.board_class == entry.board_class and board.digest == stack.digest
-            if same and board.phase in _NOT_BEGUN:
-                board.digest = fallback
+            plain = self.plain(board)
+            if plain is None or (board.board_class, board.digest) != rejected:
+                continue
+            self.fallbacks[rejected] = plain.digest
+            if board.phase in _NOT_BEGUN:
+                self._goes_plain(board)
+
+    def _goes_plain(self, board: BoardState) -> None:
+        plain = self.plain(board)
+        if plain is not None:
+            board.bundle, board.digest = plain.bundle, plain.digest
 
     def _pausing(self, entry: Entry) -> None:
         self.mode, self.reason = "pausing", entry.reason
@@ -295,13 +262,10 @@ class RolloutState:
         for phase in _RETRIED:
             for board in list(self.within(phase).values()):
                 board.run = self.run
-                board.digest = self._wanted(board)
+                if (board.board_class, board.digest) in self.fallbacks:
+                    self._goes_plain(board)
                 draft = Entry(event="board", t=entry.t, board=board.id, phase="waiting")
                 self._board(draft)
-
-    def _wanted(self, board: BoardState) -> str:
-        planned = board.planned.digest or ""
-        return self.fallbacks.get((board.board_class, planned), planned)
 
     def _aborting(self, entry: Entry) -> None:
         self.mode, self.reason = "aborting", entry.reason

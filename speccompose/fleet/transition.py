@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from speccompose.fleet.actions import CommandKind, Now
+from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.deadlines import phase_deadline
 from speccompose.fleet.phases import DONE, FAILED, IN_FLIGHT, UNSTARTED
-from speccompose.fleet.rollout_state import BoardState, RolloutState
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.windows import is_open
 from speccompose.vocab.rollout_engine import BoardReport, BoardResult
 from speccompose.vocab.rollout_journal import Entry, Phase

@@ -102,7 +102,9 @@ class CallDeadlines(Frozen, frozen=True, kw_only=True):
 class BoardCall(Frozen, frozen=True, kw_only=True):
     """Everything an engine needs to reach one board and to tell it what to do.
 
-    ``digest`` names the stack's bundle (push, stage, apply). ``allow_downgrade`` lifts S28;
+    ``bundle`` names the stack's folder on the control machine, ``digest`` the release on the
+    board. A rollback takes back the release of ``rollout`` and ``digest`` and nothing else: on a
+    board that does not run it, it changes nothing. ``allow_downgrade`` lifts S28;
     ``force`` starts although there would be no way back (S12).
     """
 
@@ -110,6 +112,7 @@ class BoardCall(Frozen, frozen=True, kw_only=True):
     rollout: str
     stack: str
     digest: str
+    bundle: str
     accept: AcceptMode = "answer"
     counter: int = 0
     allow_downgrade: bool = False

@@ -31,9 +31,11 @@ class BoardClass(Frozen, frozen=True, kw_only=True):
 class PlannedStack(Frozen, frozen=True, kw_only=True):
     """One rendered stack of the rollout, shared by every board with the same inputs.
 
-    ``entry``: its name in the fleet file. ``bundle``: hash over the rendered files. ``fallback``:
-    digest of the same stack without speculation, where the policy may need it. ``accept``: the
-    canaries measure it, because no stored result has its key.
+    Stacks are named by ``bundle``, the hash over the rendered files: two boards of different
+    classes may run the same ``digest`` from folders that differ in what they say of the board.
+    ``entry``: its name in the fleet file. ``fallback``: bundle of the same stack without
+    speculation, where the policy may need it. ``accept``: the canaries measure it, because no
+    stored result has its key.
     """
 
     digest: str
@@ -65,7 +67,8 @@ class BoardRefusal(Frozen, frozen=True, kw_only=True):
 class PlannedBoard(Frozen, frozen=True, kw_only=True):
     """One board: how it is reached, what it is, what it gets.
 
-    ``before``: digest that it was last known to run; None when nothing is known.
+    ``stack``: bundle of what it gets, None when it was refused. ``before``: digest that it was
+    last known to run; None when nothing is known.
     """
 
     id: str
@@ -76,7 +79,7 @@ class PlannedBoard(Frozen, frozen=True, kw_only=True):
     window: str | None = None
     tags: tuple[str, ...] = ()
     board_class: str | None = None
-    digest: str | None = None
+    stack: str | None = None
     before: str | None = None
     refusal: BoardRefusal | None = None
 

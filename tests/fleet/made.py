@@ -37,7 +37,7 @@ def policy(**changes: Any) -> RolloutPolicy:
 
 def stack(digest: str = NEW, **changes: Any) -> PlannedStack:
     made = PlannedStack(
-        digest=digest, entry="chat", name="chat", bundle="sha256:b", image="i", engine="vllm",
+        digest=digest, entry="chat", name="chat", bundle=digest, image="i", engine="vllm",
         model="m", method="mtp", depth=3, start_deadline_s=600, available_mib=1000,
         fallback=PLAIN if digest == NEW else None,
     )  # fmt: skip
@@ -54,7 +54,7 @@ def plan(*waves: Iterable[str], rules: RolloutPolicy | None = None, **changes: A
         counter=1,
         inventory="sha256:i",
         boards=tuple(
-            PlannedBoard(id=name, address=name, board_class=name[0], digest=NEW)
+            PlannedBoard(id=name, address=name, board_class=name[0], stack=NEW)
             for wave in named
             for name in wave
         ),
@@ -85,7 +85,9 @@ class World:
         self.inbox: list[tuple[Callable[["World"], bool], Entry]] = []
 
     def controller(self, **ports: Any) -> Controller:
-        return Controller(self.journal, self.engine, self.clock, inbox=self._due, **ports)
+        return Controller(
+            self.journal, self.engine, self.clock, inbox=self._due, nap_s=60.0, **ports
+        )
 
     def _due(self) -> list[Entry]:
         due = [entry for when, entry in self.inbox if when(self)]
