@@ -145,10 +145,10 @@ class _SharedBuilder(Builder):
     def _merge(self, table: dict[str, Plain], path: KeyPath, merged: Plain) -> None:
         """What stands in the mapping itself wins, then the first of several merged ones."""
         where = (*path, _MERGE)
-        parts = enumerate(merged) if isinstance(merged, list) else [(None, merged)]
-        for index, part in parts:
-            origin = where if index is None else (*where, index)
+        several = merged if isinstance(merged, list) else [merged]
+        for index, part in enumerate(several):
+            origin: KeyPath = (*where, index) if several is merged else where
             for key, value in part.items() if isinstance(part, dict) else ():
                 if key not in table:
-                    table[key] = value
-                    self.aliases[(*path, key)] = (*origin, key)
+                    place = (*path, key)
+                    table[key], self.aliases[place] = value, (*origin, key)

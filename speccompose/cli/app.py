@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "remove": ("serve", "remove a stack; weights stay"),
     "rollback": ("serve", "return to the previous release"),
     "doctor": ("doctor", "would a deploy work on this host"),
+    "lint": ("lint", "the faults of a Compose file that someone else wrote"),
     "catalog": ("catalog", "what is known: devices, images, models, methods"),
     "inspect": ("inspect", "what a checkpoint really is, and whether a draft fits it"),
 }

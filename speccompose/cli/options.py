@@ -3,7 +3,6 @@
 Layer: cli.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from speccompose.errors import UsageError
 from speccompose.settings import Settings
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.request import StackRequest
+from speccompose.vocab.secret_names import names_secret
 from speccompose.world.result_store import read_results
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -24,8 +24,6 @@ METHODS = ("auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "
 
 _OPTION_OF = {"context_tokens": "--context", "set_flags": "--set"}
 _WORDS = {"`int`": "a whole number", "`float`": "a number", "`str`": "text", "`null`": "nothing"}
-_SECRET_WORDS = frozenset(("key", "token", "password", "passwd", "passphrase", "secret"))
-_SECRET_ENDS = ("apikey", "hft", "accesskey")
 
 _BOARD = (
     click.option("--device", metavar="ID", help="plan for this module (see catalog list)"),
@@ -152,8 +150,7 @@ def _refuse_secret(flag: str) -> None:
     Raises:
         UsageError: naming the flag and never the value.
     """
-    words = re.split(r"[-_.]", flag.lower().lstrip("-"))
-    if words[-1] in _SECRET_WORDS or "".join(words).endswith(_SECRET_ENDS):
+    if names_secret(flag):
         raise UsageError(
             f"--set {flag} is refused: secrets do not belong on a command line",
             hint="the server's key: --api-key-file FILE; the hub's token: "

@@ -46,30 +46,34 @@ def requested_image(text: str, device: ResolvedDevice, catalog: Catalog) -> Requ
         ImageError: unknown image, wrong board, CUDA or processor, unknown or too old version.
     """
     if text in catalog.images:
-        _require_place(text, [catalog.images[text]], device, catalog)
+        require_place(text, [catalog.images[text]], device, catalog)
         return RequestedImage(image=catalog.images[text])
     reference = parse_reference(text)
-    _refuse_tag(reference, device)
+    refuse_tag(reference, device)
     known = _of_repository(reference, catalog)
-    exact = _exact(reference, known)
+    exact = listed_build(reference, known)
     if exact is not None:
-        _require_place(text, [exact.image], device, catalog)
+        require_place(text, [exact.image], device, catalog)
         build = exact.image.builds[0]
         version = TagVersion(version=build.version)
-        _require_floor(reference, exact.image, version, catalog=catalog)
+        require_floor(reference, exact.image, version, catalog=catalog)
         return exact
-    placed = _require_place(
+    placed = require_place(
         text, [with_tag_cuda(image, reference) for image in known], device, catalog
     )
     example = _example(placed[0], device, catalog)
     image, version = with_version(reference, placed, example=example)
-    _require_floor(reference, image, version, catalog=catalog)
+    require_floor(reference, image, version, catalog=catalog)
     described, finding = describe(reference, image, version, catalog=catalog)
     return RequestedImage(image=described, findings=(finding,))
 
 
-def _refuse_tag(reference: ImageReference, device: ResolvedDevice) -> None:
-    """Refuse what the reference's own words rule out, before anything is looked up."""
+def refuse_retired(reference: ImageReference) -> None:
+    """Refuse a registry path that has moved.
+
+    Raises:
+        ImageError: with the path that it has now.
+    """
     for old, new in RETIRED:
         if reference.repository.startswith(old):
             moved = reference.text.replace(old, new, 1)
@@ -79,6 +83,15 @@ def _refuse_tag(reference: ImageReference, device: ResolvedDevice) -> None:
                 [f"{old} is gone"],
                 f"it is now {moved}",
             )
+
+
+def refuse_tag(reference: ImageReference, device: ResolvedDevice) -> None:
+    """Refuse what the reference's own words rule out, before anything is looked up.
+
+    Raises:
+        ImageError: a retired path, an L4T or CUDA that the board never runs, another processor.
+    """
+    refuse_retired(reference)
     word = never_on_thor(reference.words) if device.family == "thor" else None
     word = word or outdated_era(reference.tag or "")
     if word is not None:
@@ -98,12 +111,18 @@ def _refuse_tag(reference: ImageReference, device: ResolvedDevice) -> None:
         )
 
 
-def _of_repository(reference: ImageReference, catalog: Catalog) -> list[ImageEntry]:
+def images_of(reference: ImageReference, catalog: Catalog) -> list[ImageEntry]:
+    """The catalog's images of the same repository, best first."""
     known = [
         image
         for image in catalog.images.values()
         if reference.repository in {short_repository(name) for name in image.repositories}
     ]
+    return sorted(known, key=lambda image: image.rank)
+
+
+def _of_repository(reference: ImageReference, catalog: Catalog) -> list[ImageEntry]:
+    known = images_of(reference, catalog)
     if not known:
         names = {
             short_repository(name)
@@ -116,10 +135,10 @@ def _of_repository(reference: ImageReference, catalog: Catalog) -> list[ImageEnt
             [f"known: {name}" for name in sorted(names)],
             "describe it in an overlay: images/<id>/image.yaml",
         )
-    return sorted(known, key=lambda image: image.rank)
+    return known
 
 
-def _exact(reference: ImageReference, known: list[ImageEntry]) -> RequestedImage | None:
+def listed_build(reference: ImageReference, known: list[ImageEntry]) -> RequestedImage | None:
     """The catalog's own build under this tag or digest, if there is one."""
     for image in known:
         for build in image.builds:
@@ -143,7 +162,7 @@ def _same(reference: ImageReference, build: Build) -> bool:
     return reference.tag is not None and reference.tag == listed.tag
 
 
-def _require_place(
+def require_place(
     text: str, images: list[ImageEntry], device: ResolvedDevice, catalog: Catalog
 ) -> list[ImageEntry]:
     """Those of the images that the board can run by name.
@@ -157,11 +176,11 @@ def _require_place(
     if placed:
         return placed
     reasons = [f"{item.id}  {item.reason}" for item in verdicts if not isinstance(item, Placed)]
-    hint = _own_image(images[0].engine, device, catalog)
+    hint = own_image(images[0].engine, device, catalog)
     raise refuse_image(text, f"cannot run on {name_board(device)}", reasons, hint)
 
 
-def _own_image(engine: EngineName, device: ResolvedDevice, catalog: Catalog) -> str:
+def own_image(engine: EngineName, device: ResolvedDevice, catalog: Catalog) -> str:
     """What the board takes by itself in place of the image that it cannot run."""
     own = [
         image
@@ -181,7 +200,7 @@ def _example(image: ImageEntry, device: ResolvedDevice, catalog: Catalog) -> str
     return build.reference
 
 
-def _require_floor(
+def require_floor(
     reference: ImageReference, image: ImageEntry, version: TagVersion, *, catalog: Catalog
 ) -> None:
     """Hold upstream builds to the engine's floor, as numbers: 0.9 < 0.20 (field case I-03).

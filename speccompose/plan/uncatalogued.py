@@ -54,7 +54,7 @@ def with_version(
     readable = [
         (image, version)
         for image in placed
-        if _tags_carry_version(image)
+        if tags_carry_version(image)
         and (version := tag_version(reference.tag or "latest", image.engine)) is not None
     ]
     if not readable:
@@ -79,7 +79,7 @@ def _nearness(image: ImageEntry, version: TagVersion) -> tuple[tuple[int, ...], 
     return version_key(_nearest(image, version).version), -image.rank
 
 
-def _tags_carry_version(image: ImageEntry) -> bool:
+def tags_carry_version(image: ImageEntry) -> bool:
     """Whether the image's tags spell the engine version (NGC's 26.05-py3 is a date)."""
     for build in image.builds:
         tag = parse_reference(build.reference).tag

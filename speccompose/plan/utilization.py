@@ -45,7 +45,7 @@ def choose_utilization(
         findings: tuple[Finding, ...] = ()
     else:
         value, rule, source = by_hand, "given by hand", None
-        findings = _judge_by_hand(device, by_hand, bound)
+        findings = judge_by_hand(device, by_hand, bound)
     lowered = speculation.method is not None and not (by_hand is not None and request.force)
     if lowered:
         value -= _SPECULATION_STEP
@@ -81,7 +81,17 @@ def _planned(
     return ceiling, rule, source
 
 
-def _judge_by_hand(device: ResolvedDevice, by_hand: float, bound: float) -> tuple[Finding, ...]:
+def share_planned(ceiling: float) -> float:
+    """What is left of a ceiling with any speculation (rules section 4: less 0.05, once)."""
+    return round(ceiling - _SPECULATION_STEP, 4)
+
+
+def judge_by_hand(device: ResolvedDevice, by_hand: float, bound: float) -> tuple[Finding, ...]:
+    """Warn of a share above the board's ceiling.
+
+    Raises:
+        MemoryFitError: it is above what is free.
+    """
     if by_hand > bound:
         raise MemoryFitError(
             f"--gpu-memory-utilization {by_hand:g} is above what is free: {bound:.2f}",
