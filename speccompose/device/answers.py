@@ -61,9 +61,12 @@ class Server:
         value = _fields(reply.body).get(field) if reply.status == 200 else None
         return value if isinstance(value, str) else None
 
-    def metrics(self) -> Optional[str]:
-        """The Prometheus text, or None when the server gives none."""
-        reply = self._ask("GET", "/metrics", None, QUICK_S)
+    def metrics(self, timeout_s: float = QUICK_S) -> Optional[str]:
+        """The Prometheus text, or None when the server gives none.
+
+        llama.cpp answers between two batches: on a small board that may take a while.
+        """
+        reply = self._ask("GET", "/metrics", None, timeout_s)
         return reply.body if reply.status == 200 else None
 
     def complete(self, model: str, max_tokens: int, timeout_s: float) -> Completion:
@@ -96,6 +99,21 @@ class Server:
                 code="no_token",
             )
         return found
+
+    def first_token(self, model: str, timeout_s: float) -> Reply:
+        """Ask for one token; status 200 only when it came, 0 when nothing did in time."""
+        request = {
+            "model": model,
+            "prompt": DRAFTING_PROMPT,
+            "max_tokens": 1,
+            "ignore_eos": True,
+        }
+        reply = self._ask("POST", "/v1/completions", json.dumps(request), timeout_s)
+        if reply.status != 200:
+            return reply
+        found = _completion(_fields(reply.body), 0.0)
+        came = found is not None and found.tokens > 0
+        return reply if came else Reply(0, f"no token in the answer: {reply.body[:200]}")
 
     def count_tokens(self, text: str, model: str) -> Optional[int]:
         """How many tokens the server makes of a text; None when it does not say."""

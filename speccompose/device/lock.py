@@ -55,6 +55,21 @@ def hold_file(path: Path, subject: str, verb: str) -> Iterator[None]:
         yield
 
 
+def holder(paths: StackPaths) -> Optional[str]:
+    """Who holds a stack's lock, in words; None when nobody does. It is not taken by asking."""
+    try:
+        descriptor = os.open(str(paths.lock_file), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _who(descriptor)
+    finally:
+        os.close(descriptor)
+    return None
+
+
 @contextmanager
 def _held_file(path: Path, subject: str, owner: Owner, patience_s: float) -> Iterator[None]:
     descriptor = _open(path)
@@ -94,15 +109,18 @@ def _open(path: Path) -> int:
         ) from None
 
 
-def _held(subject: str, descriptor: int) -> DeviceError:
+def _who(descriptor: int) -> str:
     try:
         text = os.pread(descriptor, 4096, 0).decode("utf-8", "replace")
-        who = Owner(**json.loads(text)).who
+        return str(Owner(**json.loads(text)).who)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        who = "another process, which has not said who it is"
+        return "another process, which has not said who it is"
+
+
+def _held(subject: str, descriptor: int) -> DeviceError:
     return DeviceError(
         LOCKED,
         f"{subject} is being changed by somebody else",
-        [who],
+        [_who(descriptor)],
         hint="wait until it has ended, then try again",
     )

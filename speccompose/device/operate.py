@@ -20,6 +20,7 @@ from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prove import Proof, prove
 from speccompose.device.redact import RedactedLines, redact
 from speccompose.device.release import release_fault, release_plan
+from speccompose.device.watch_file import watch_notices
 
 
 class Status(NamedTuple):
@@ -58,6 +59,7 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
     notices = [] if record.notice is None else [record.notice]
     if fault is not None:
         notices.append(f"release damaged: {fault.details[-1]}")
+    notices += watch_notices(paths, record)
     return Status(
         name=name,
         phase=record.phase,

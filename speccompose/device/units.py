@@ -106,13 +106,18 @@ def power_unit(mode: str, clocks: bool, roots: Roots, program: Path = PROGRAM) -
 
 
 def _recover(roots: Roots, program: Path) -> bytes:
-    """Before the stacks. It may take as long as a start takes, whose deadline it keeps itself."""
+    """Before the stacks. It may take as long as a start takes, whose deadline it keeps itself.
+
+    Tried again while docker does not answer yet, not when a person has to look (status 14).
+    """
     unit = [
         ("Description", "speccompose: finish what a power cut left"),
         ("Wants", "docker.service"),
         ("After", "docker.service nvidia-cdi-refresh.service nvpmodel.service"),
         ("RequiresMountsFor", str(roots.state)),
         ("ConditionPathExists", str(roots.stacks)),
+        ("StartLimitIntervalSec", "3600"),
+        ("StartLimitBurst", "5"),
     ]
     writable = f"-{roots.state} -{roots.secrets} -/etc/systemd/system"
     service = [
@@ -121,12 +126,16 @@ def _recover(roots: Roots, program: Path) -> bytes:
         ("Environment", f"DOCKER_CONFIG={DOCKER_CONFIG}"),
         ("ExecStart", _command(roots, program, ["recover", "--all"])),
         ("TimeoutStartSec", "infinity"),
+        ("Restart", "on-failure"),
+        ("RestartSec", "60"),
+        ("RestartPreventExitStatus", "2 3 12 14"),
         *_hardened(roots, writable, _WRITES_KEYS),
     ]
     return _text([("Unit", unit), ("Service", service), _at_boot()])
 
 
 def _watch(roots: Roots, program: Path) -> bytes:
+    """What it does goes to the journal by standard error; what it saw is in watch.json."""
     unit = [
         ("Description", "speccompose: one look at every stack"),
         ("After", f"docker.service {RECOVER}"),
@@ -139,6 +148,7 @@ def _watch(roots: Roots, program: Path) -> bytes:
         ("TimeoutStartSec", str(WATCH_PASS_S)),
         ("Nice", "10"),
         ("IOSchedulingClass", "idle"),
+        ("StandardOutput", "null"),
         *_hardened(roots, f"-{roots.state}", _READS_KEYS),
     ]
     return _text([("Unit", unit), ("Service", service)])

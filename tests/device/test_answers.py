@@ -129,3 +129,24 @@ def test_no_token_is_a_failure(scripted, status, text):
 )
 def test_versions_are_compared_whole(wanted, found, same):
     assert same_version(wanted, found) is same
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ((200, json.dumps(COMPLETION)), 200),
+        ((200, json.dumps({"choices": [{"text": ""}], "usage": {"completion_tokens": 0}})), 0),
+        ((200, "no json"), 0),
+        ((401, ""), 401),
+        ((503, ""), 503),
+    ],
+)
+def test_the_first_token_is_200_only_when_it_came(scripted, answer, status):
+    scripted.table["/v1/completions"] = answer
+    assert client(scripted).first_token("m", 5).status == status
+    assert scripted.asked[-1][2]["max_tokens"] == 1
+
+
+def test_a_first_token_that_does_not_come_in_time_is_0(scripted):
+    scripted.socket.close()
+    assert client(scripted).first_token("m", 0.2).status == 0

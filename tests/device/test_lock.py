@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.lock import hold, hold_file
+from speccompose.device.lock import hold, hold_file, holder
 from speccompose.device.paths import Roots, StackPaths
 
 HOLDER = """
@@ -73,3 +73,13 @@ def test_a_pipe_in_the_place_of_the_lock_file_holds_as_well(tmp_path):
     ):
         pass
     assert caught.value.status == 12
+
+
+def test_who_holds_it_can_be_asked_without_taking_it(board):
+    assert holder(board.paths) is None
+    with hold(board.paths, "deploy"):
+        assert str(holder(board.paths)).startswith("deploy by ")
+        assert holder(board.paths) == holder(board.paths)
+    assert holder(board.paths) is None
+    with hold(board.paths, "again"):
+        pass

@@ -64,6 +64,8 @@ def test_recover_runs_before_stacks_for_all_of_them_whenever_docker_comes():
     assert value_of(unit, "Requires") == []
     assert value_of(unit, "WantedBy") == ["multi-user.target"]
     assert value_of(unit, "TimeoutStartSec") == ["infinity"]
+    assert value_of(unit, "Restart") == ["on-failure"]
+    assert "14" in value_of(unit, "RestartPreventExitStatus")[0].split()
 
 
 def test_the_watch_looks_again_after_it_has_looked():
