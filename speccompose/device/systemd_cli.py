@@ -92,7 +92,8 @@ class Systemd:
         for name, content in sorted(units.items()):
             path = self._path(name)
             if path.is_symlink() and os.path.realpath(str(path)) == "/dev/null":
-                raise _fault(
+                raise DeviceError(
+                    PREFLIGHT,
                     f"{name} is masked on this board",
                     [f"{path} leads to /dev/null"],
                     hint=f"systemctl unmask {name}, then try again",
@@ -104,7 +105,8 @@ class Systemd:
                 self._units.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, content, 0o644)
             except OSError as error:
-                raise _fault(
+                raise DeviceError(
+                    PREFLIGHT,
                     f"cannot write the unit {name}",
                     [str(error)],
                     hint="run as root",
@@ -130,7 +132,8 @@ class Systemd:
             try:
                 path.unlink()
             except OSError as error:
-                raise _fault(
+                raise DeviceError(
+                    PREFLIGHT,
                     f"cannot remove the unit {name}",
                     [str(error)],
                     hint="run as root",
@@ -262,9 +265,13 @@ def _check(answer: Completed, timeout_s: float) -> Completed:
         return answer
     words = " ".join(answer.argv[:3])
     if answer.returncode == TIMED_OUT:
-        raise _fault(f"{words}: not done after {timeout_s:g} s", [], code="systemd_fault")
+        raise DeviceError(
+            PREFLIGHT, f"{words}: not done after {timeout_s:g} s", [], code="systemd_fault"
+        )
     why = answer.stderr.strip().splitlines()[-4:] or [f"exit status {answer.returncode}"]
-    raise _fault(f"{words} failed", why, hint="see: journalctl -e", code="systemd_fault")
+    raise DeviceError(
+        PREFLIGHT, f"{words} failed", why, hint="see: journalctl -e", code="systemd_fault"
+    )
 
 
 def _checked(name: str) -> str:
@@ -292,9 +299,3 @@ def _runs_already(name: str) -> DeviceError:
         [f"unit: {name}"],
         hint=f"wait until it has ended (systemctl status {name}), then try again",
     )
-
-
-def _fault(
-    brief: str, details: Sequence[str], *, hint: Optional[str] = None, code: str
-) -> DeviceError:
-    return DeviceError(PREFLIGHT, brief, details, hint, code)
