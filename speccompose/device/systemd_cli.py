@@ -27,7 +27,7 @@ BOOTED = Path("/run/systemd/system")
 PASSING = ("/tmp/", "/var/tmp/", "/run/", "/dev/shm/")
 QUESTION_S = 30.0
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9:_.@-]*$")
-_KEYS = ("LoadState", "ActiveState", "SubState", "Result")
+_KEYS = ("LoadState", "ActiveState")
 _RUNS = ("active", "activating", "reloading", "deactivating")
 
 
@@ -36,8 +36,6 @@ class UnitState(NamedTuple):
 
     load: str
     active: str
-    sub: str
-    result: str
 
     @property
     def exists(self) -> bool:

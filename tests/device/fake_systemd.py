@@ -85,10 +85,7 @@ class FakeSystemd:
         if name in self.failed:
             active = "failed"
         known = self.known(name) or timer
-        return (
-            f"LoadState={'loaded' if known else 'not-found'}\nActiveState={active}\n"
-            "SubState=x\nResult=success\n"
-        )
+        return f"LoadState={'loaded' if known else 'not-found'}\nActiveState={active}\n"
 
     def transient(self, words: tuple[str, ...]) -> Completed:
         unit = next(word for word in words if word.startswith("--unit=")).split("=", 1)[1]
