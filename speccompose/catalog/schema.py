@@ -15,8 +15,18 @@ import msgspec
 
 from speccompose.catalog.layout import KINDS
 from speccompose.catalog.plain_data import Plain
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.fleet import FleetFile
+from speccompose.vocab.rollout_policy import RolloutPolicy
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+SCHEMAS: Final[Mapping[str, type[Frozen]]] = {
+    **KINDS,
+    "fleet": FleetFile,
+    "rollout": RolloutPolicy,
+}
+"""The catalog's kinds, and what fleet/ reads by itself."""
 
 Schema = Mapping[str, Plain]
 
@@ -26,9 +36,9 @@ def schema_of(kind: str) -> Schema:
     """Return the JSON Schema of one kind of data file ('device', 'image', ...).
 
     Raises:
-        KeyError: for a kind that ``layout.KINDS`` does not have.
+        KeyError: for a kind that ``SCHEMAS`` does not have.
     """
-    generated = cast("dict[str, Plain]", msgspec.json.schema(KINDS[kind]))
+    generated = cast("dict[str, Plain]", msgspec.json.schema(SCHEMAS[kind]))
     return {"$schema": DIALECT, "title": f"speccompose: {kind}", **generated}
 
 
@@ -40,7 +50,7 @@ def write_schemas(folder: Path) -> tuple[Path, ...]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for kind in KINDS:
+    for kind in SCHEMAS:
         path = folder / f"{kind}.schema.json"
         text = json.dumps(schema_of(kind), indent=2, ensure_ascii=False, sort_keys=False)
         path.write_text(text + "\n", encoding="utf-8")

@@ -82,6 +82,7 @@ class PlannedBoard(Frozen, frozen=True, kw_only=True):
     stack: str | None = None
     before: str | None = None
     refusal: BoardRefusal | None = None
+    notes: tuple[str, ...] = ()
 
 
 class PlannedWave(Frozen, frozen=True, kw_only=True):

@@ -6,8 +6,7 @@ import sys
 
 from jsonschema import Draft202012Validator
 
-from speccompose.catalog.layout import KINDS
-from speccompose.catalog.schema import schema_of, write_schemas
+from speccompose.catalog.schema import SCHEMAS, schema_of, write_schemas
 
 
 def test_the_committed_schemas_are_fresh(data_root, tmp_path):
@@ -18,14 +17,14 @@ def test_the_committed_schemas_are_fresh(data_root, tmp_path):
 
 
 def test_they_are_schemas_of_the_dialect_they_name():
-    for kind in KINDS:
+    for kind in SCHEMAS:
         schema = schema_of(kind)
         Draft202012Validator.check_schema(schema)
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
 def test_every_type_is_described_and_closed():
-    for kind in KINDS:
+    for kind in SCHEMAS:
         for name, definition in schema_of(kind)["$defs"].items():
             assert definition.get("description"), f"{kind}: {name}"
             assert definition["title"] == name
@@ -36,5 +35,5 @@ def test_the_module_writes_them(tmp_path):
     folder = tmp_path / "new/schemas"
     command = [sys.executable, "-m", "speccompose.catalog.schema", str(folder)]
     subprocess.run(command, check=True)
-    assert {path.name for path in folder.iterdir()} == {f"{kind}.schema.json" for kind in KINDS}
+    assert {path.name for path in folder.iterdir()} == {f"{kind}.schema.json" for kind in SCHEMAS}
     assert json.loads((folder / "device.schema.json").read_text())["title"]

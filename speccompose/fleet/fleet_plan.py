@@ -1,0 +1,267 @@
+"""A fleet as read -> every board's stack or refusal, the waves, one id. No board is asked.
+
+Layer: fleet. Pure but for the planner that is handed in. Boards with equal inputs are planned
+once: what a stack depends on is the module, L4T, MemTotal, power mode, the entry and the site's
+mirrors. MemAvailable, serial numbers, kernels and evidence are not among them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+import speccompose
+from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.fleet.board_class import board_class, class_available_mib
+from speccompose.fleet.file import Fleet
+from speccompose.fleet.known import KnownBoard, KnownFleet
+from speccompose.fleet.plan_file import inventory_hash, rollout_id
+from speccompose.fleet.planned_stack import Planned, StackPlanner, planned_stacks
+from speccompose.fleet.stack_for import assigned, request_of
+from speccompose.fleet.waves import waves
+from speccompose.plan.detect import detect_device
+from speccompose.plan.resolve import resolve_device, resolve_named
+from speccompose.vocab.base import Frozen
+from speccompose.vocab.board import BoardSource
+from speccompose.vocab.catalog import Catalog
+from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.fleet import BoardEntry, SiteEntry
+from speccompose.vocab.rendered import RenderedStack
+from speccompose.vocab.rollout_plan import BoardRefusal, FleetPlan, PlannedBoard, PlannedStack
+
+_ORDER: Final[tuple[int, ...]] = (4, 5, 7, 6)
+"""Refusals are judged in the contract's order; others come after."""
+
+Key = tuple[object, ...]
+
+
+class FleetDraft(Frozen, frozen=True, kw_only=True):
+    """A plan and the folders of its stacks, by bundle."""
+
+    plan: FleetPlan
+    rendered: dict[str, RenderedStack]
+
+
+def plan_fleet(
+    fleet: Fleet, catalog: Catalog, known: KnownFleet, planner: StackPlanner
+) -> FleetDraft:
+    """Plan every board.
+
+    Raises:
+        UsageError: no board gets anything.
+    """
+    made = _Planning(fleet, catalog, known, planner)
+    boards = tuple(made.board(entry) for entry in fleet.boards)
+    if all(board.stack is None for board in boards):
+        raise _nothing_to_do(boards)
+    used = {board.stack for board in boards}
+    stacks = {b: stack for b, stack in made.stacks.items() if b in used}
+    stacks |= {s.fallback: made.stacks[s.fallback] for s in stacks.values() if s.fallback}
+    policy = fleet.policy
+    draft = FleetPlan(
+        rollout="",
+        fleet=fleet.file.name,
+        counter=known.counter,
+        inventory=inventory_hash(boards),
+        boards=boards,
+        stacks=dict(sorted(stacks.items())),
+        waves=waves(boards, policy.waves, policy.seed),
+        policy=policy,
+        sites=fleet.file.sites,
+        windows=fleet.file.windows,
+        ssh=fleet.file.ssh,
+        speccompose=speccompose.__version__,
+    )
+    return FleetDraft(
+        plan=numbered(draft, known), rendered={name: made.rendered[name] for name in stacks}
+    )
+
+
+def numbered(draft: FleetPlan, known: KnownFleet) -> FleetPlan:
+    """The plan with its id and release counter: the same release keeps the one it had (S28)."""
+    replace = msgspec.structs.replace
+    same = replace(draft, counter=known.counter)
+    if known.release is not None and rollout_id(same) == known.release:
+        return replace(same, rollout=known.release)
+    following = replace(draft, counter=known.counter + 1)
+    return replace(following, rollout=rollout_id(following))
+
+
+def plan_status(plan: FleetPlan) -> ExitStatus:
+    """0, or the status of the refusal that comes first in the contract's order."""
+    found = {board.refusal.status for board in plan.boards if board.refusal is not None}
+    if not found or plan.policy.allow_refused:
+        return ExitStatus.DONE
+    ordered = [*(status for status in _ORDER if status in found), *sorted(found)]
+    return ExitStatus(ordered[0])
+
+
+class _Planning:
+    """What was planned already, by its inputs."""
+
+    def __init__(
+        self, fleet: Fleet, catalog: Catalog, known: KnownFleet, planner: StackPlanner
+    ) -> None:
+        self.fleet, self.catalog, self.known, self.planner = fleet, catalog, known, planner
+        self.stacks: dict[str, PlannedStack] = {}
+        self.rendered: dict[str, RenderedStack] = {}
+        self._memo: dict[Key, Planned | SpecComposeError] = {}
+
+    def board(self, entry: BoardEntry) -> PlannedBoard:
+        """One board's place in the plan."""
+        before = self.known.boards.get(entry.id, KnownBoard())
+        planned = PlannedBoard(
+            id=entry.id,
+            address=entry.address or entry.id,
+            port=entry.port or self.fleet.file.ssh.port,
+            user=entry.user or self.fleet.file.ssh.user,
+            site=entry.site,
+            window=entry.window or self.fleet.file.window,
+            tags=entry.tags,
+            before=before.digest,
+        )
+        try:
+            device = self._identify(entry)
+        except SpecComposeError as error:
+            return msgspec.structs.replace(planned, refusal=refusal_of(error))
+        planned = msgspec.structs.replace(
+            planned, board_class=board_class(device).id, notes=_notes(device)
+        )
+        try:
+            stack = self._stack(entry, device, str(planned.board_class), before)
+        except SpecComposeError as error:
+            return msgspec.structs.replace(planned, refusal=refusal_of(error))
+        return msgspec.structs.replace(planned, stack=stack.bundle)
+
+    def _identify(self, entry: BoardEntry) -> ResolvedDevice:
+        facts = self.fleet.facts.get(entry.id)
+        if facts is None:
+            return resolve_named(str(entry.device), entry.l4t, self.catalog)
+        return resolve_device(detect_device(facts), self.catalog, assume_l4t=entry.l4t)
+
+    def _stack(
+        self, entry: BoardEntry, device: ResolvedDevice, class_id: str, before: KnownBoard
+    ) -> PlannedStack:
+        name = assigned(self.fleet.file, entry, device, class_id)
+        if name is None:
+            raise _unassigned(entry, class_id)
+        required = [r for r in self.fleet.file.stacks[name].requires if r not in before.had]
+        if required:
+            raise _requires(name, required)
+        site = self.fleet.file.sites.get(entry.site) if entry.site is not None else None
+        key = (name, _site_key(site), *device_key(device))
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._plan(name, entry, device, site)
+        if isinstance(found, SpecComposeError):
+            raise found
+        return found.first
+
+    def _plan(
+        self, name: str, entry: BoardEntry, device: ResolvedDevice, site: SiteEntry | None
+    ) -> Planned | SpecComposeError:
+        facts = self.fleet.facts.get(entry.id)
+        source = BoardSource(
+            device=entry.device if facts is None else None,
+            l4t=entry.l4t if facts is None else None,
+            facts=facts,
+            assume_l4t=entry.l4t if facts is not None else None,
+            class_available_mib=class_available_mib(device),
+        )
+        request = request_of(self.fleet.file.stacks[name])
+        try:
+            planned = planned_stacks(
+                name,
+                request,
+                source,
+                site=site,
+                policy=self.fleet.policy,
+                planner=self.planner,
+            )
+        except SpecComposeError as error:
+            return error
+        self.rendered.update(planned.rendered)
+        for stack in planned.stacks:
+            known = self.stacks.get(stack.bundle)
+            if known is None or known.fallback is None:
+                self.stacks[stack.bundle] = stack
+        return planned
+
+
+def device_key(device: ResolvedDevice) -> Key:
+    """What of a board a stack depends on."""
+    available = class_available_mib(device)
+    return (
+        device.id,
+        device.l4t,
+        device.l4t_origin,
+        device.jetpack,
+        device.memory_mib,
+        device.available_mib if available is None else available,
+        device.from_profile,
+        device.power_mode,
+    )
+
+
+def _site_key(site: SiteEntry | None) -> Key:
+    if site is None:
+        return ()
+    return (tuple(sorted(site.registries.items())), site.models, site.sealed)
+
+
+def _notes(device: ResolvedDevice) -> tuple[str, ...]:
+    """What a person should know of a board's facts beside its class."""
+    planned = class_available_mib(device)
+    if planned is None or device.from_profile or device.available_mib >= planned:
+        return ()
+    return (
+        f"{device.available_mib} MiB were available when its facts were read, its class is "
+        f"planned with {planned} MiB",
+    )
+
+
+def refusal_of(error: SpecComposeError) -> BoardRefusal:
+    """An error as a board's refusal."""
+    return BoardRefusal(
+        status=int(error.status),
+        code=error.code,
+        message="\n".join((error.brief, *error.details)),
+        hint=error.hint,
+    )
+
+
+def _unassigned(entry: BoardEntry, class_id: str) -> UsageError:
+    return UsageError(
+        f"no assignment of deploy matches {entry.id}",
+        [f"tags {', '.join(entry.tags) or 'none'}, class {class_id}"],
+        hint="add one without conditions at the end, for every board that is left",
+        code="no_stack",
+    )
+
+
+def _requires(name: str, missing: list[str]) -> UsageError:
+    return UsageError(
+        f"{name} requires {', '.join(missing)}, which this board has not run",
+        hint=f"roll {missing[0]} out first, or `speccompose fleet catch-up`",
+        code="requires_missing",
+    )
+
+
+def _nothing_to_do(boards: Iterable[PlannedBoard]) -> UsageError:
+    lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in boards if b.refusal]
+    return UsageError(
+        "no board of this fleet gets anything",
+        lines[:10],
+        hint="mend the refusals above",
+        code="fleet_empty",
+    )
+
+
+def differences(plan: FleetPlan) -> Mapping[str, tuple[str | None, str | None]]:
+    """What changes on each board: digest before and after; boards that stay are not in it."""
+    after = {b.id: plan.stacks[b.stack].digest if b.stack else None for b in plan.boards}
+    return {
+        board.id: (board.before, after[board.id])
+        for board in plan.boards
+        if board.stack is not None and board.before != after[board.id]
+    }
