@@ -59,7 +59,7 @@ FOLDERS: Final[Mapping[str, str]] = {
 }
 """Folders under profiles/ with one <id>.yaml per entry."""
 
-UNUSED_FOLDERS: Final = ("rollouts",)
+UNUSED_FOLDERS: Final = ("rollouts", "boot_faults")
 """Folders under profiles/ that other parts of the program read."""
 
 IMAGE_FILE: Final = "image.yaml"

@@ -3,16 +3,23 @@
 Layer: cli.
 """
 
+import sys
+from pathlib import Path
+
 import click
 
 from speccompose import pipeline, serving
+from speccompose.catalog import text_file
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
+from speccompose.device.boot_faults import explain
 from speccompose.device.doctor import Asked, examine, examine_stack
 from speccompose.device.ports import real_ports
 from speccompose.device.preflight import JETSONS
-from speccompose.errors import ExitStatus, SpecComposeError
+from speccompose.device.redact import redact
+from speccompose.errors import DataError, ExitStatus, SpecComposeError
 from speccompose.plan.export import refusal_document
+from speccompose.report.boot_fault_text import boot_fault_text
 from speccompose.report.doctor_text import doctor_text
 from speccompose.settings import Settings
 from speccompose.vocab.board import BoardSource
@@ -24,17 +31,24 @@ from speccompose.world.onboard import as_finding, as_our_errors, roots
 UNPACKED = 33
 """Rules section 5: an image x 3 and 10 %, in tenths."""
 
+LOG_BYTES = 64 * 1024 * 1024
+
 
 @click.command()
 @click.argument("stack", metavar="[STACK]", required=False)
 @click.option("--online", is_flag=True, help="ask hub and registries too, and their clock")
+@click.option("--log", metavar="FILE", help="instead: explain a server's log (- for stdin)")
 @click.option("--json", "as_json", is_flag=True, help="findings as JSON")
-def doctor(stack: str | None, online: bool, as_json: bool) -> int:
+def doctor(stack: str | None, online: bool, log: str | None, as_json: bool) -> int:
     """Check this host: board, Docker, GPU, disks, memory, clock, rights, updates.
 
     With STACK (a name or a rendered folder) also what that stack needs. Exit 15 if a deploy
     would fail. Nothing is changed: what to do is told as commands.
     """
+    if log is not None:
+        if stack is not None or online:
+            raise click.UsageError("--log goes with neither STACK nor --online")
+        return explain_log(log, as_json=as_json)
     settings = session.settings()
     catalog = session.catalog(settings)
     found, device = _board(catalog)
@@ -52,6 +66,24 @@ def doctor(stack: str | None, online: bool, as_json: bool) -> int:
         echo(doctor_text(found))
     fatal = any(item.severity == Severity.ERROR for item in found)
     return int(ExitStatus.PREFLIGHT if fatal else ExitStatus.DONE)
+
+
+def explain_log(file: str, *, as_json: bool) -> int:
+    """What a log in a file tells of a failed start."""
+    try:
+        text = sys.stdin.read() if file == "-" else text_file.read_text(Path(file), LOG_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"cannot read {file}: {getattr(error, 'strerror', None) or error}",
+            hint="write one: docker logs CONTAINER > FILE 2>&1",
+            code="log_unreadable",
+        ) from None
+    found = explain(redact(text))
+    if as_json:
+        echo_json({"faults": [item.as_dict() for item in found]})
+    else:
+        echo(boot_fault_text(found))
+    return int(ExitStatus.DONE)
 
 
 def _board(catalog: Catalog) -> tuple[list[Finding], ResolvedDevice | None]:

@@ -16,10 +16,12 @@ from speccompose.cli.options import stack_options, stack_request
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.progress import ProgressLine
 from speccompose.device import operate, take_down, transaction
+from speccompose.device.doctor import explain_stack
 from speccompose.device.interrupts import signals_interrupt
 from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.ports import real_ports
 from speccompose.errors import ExitStatus
+from speccompose.report.boot_fault_text import boot_fault_text
 from speccompose.report.serving_text import (
     deploy_text,
     preview_document,
@@ -172,11 +174,16 @@ def status(stack: str | None, as_json: bool) -> int:
 @STACK
 @click.option("--tail", type=click.IntRange(1), default=200, show_default=True, metavar="N")
 @click.option("-f", "--follow", is_flag=True, help="go on as the log grows")
-def logs(stack: str, tail: int, follow: bool) -> int:
+@click.option("--explain", is_flag=True, help="say why the server does not start")
+def logs(stack: str, tail: int, follow: bool, explain: bool) -> int:
     """Show the server's log, without secrets."""
+    if follow and explain:
+        raise click.UsageError("--follow and --explain do not go together")
     with this_machine(overlays=False) as here, as_our_errors():
         stack, place = serving.stack_of(stack, here.settings), roots(here.settings)
-        if follow:
+        if explain:
+            echo(boot_fault_text(explain_stack(stack, place, ports=here.ports)))
+        elif follow:
             operate.follow_logs(stack, place, ports=here.ports, on_text=print_raw, tail=tail)
         else:
             print_raw(operate.logs(stack, place, ports=here.ports, tail=tail))

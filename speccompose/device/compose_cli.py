@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple, Tuple
 
+from speccompose.device.boot_faults import cause_of
 from speccompose.device.command import Completed
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DEPLOY, DeviceError
@@ -67,11 +68,16 @@ class Compose(NamedTuple):
         argv = (*program, "--project-name", self.project, *where, *more, *verb)
         answer = self.docker.ask(argv, timeout_s)
         if answer.returncode != 0:
-            said = redact(answer.stderr or answer.stdout).strip().splitlines()
+            text = redact(answer.stderr or answer.stdout).strip()
+            why = cause_of(text)
+            cause = [] if why is None else [f"cause: {why.meaning} ({why.id})"]
             raise DeviceError(
                 DEPLOY,
                 f"docker compose {verb[0]} failed for {self.project}",
-                said[-8:] or [f"exit status {answer.returncode}"],
+                [*cause, *(text.splitlines()[-8:] or [f"exit status {answer.returncode}"])],
+                hint=None
+                if why is None
+                else why.do_for(self.project.replace("speccompose-", "", 1)),
                 code="compose_failed",
             )
         return answer

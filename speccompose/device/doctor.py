@@ -5,6 +5,7 @@ are this. Nothing is changed; the network is asked only when ``sources`` names s
 
     examine(ports, roots, asked)            -> findings about this host
     examine_stack(folder, roots, ports=...) -> findings about one stack's deploy, pull included
+    explain_stack(name, roots, ports=...)   -> why its server does not start
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import List, NamedTuple, Optional, Tuple
 
-from speccompose.device import state
+from speccompose.device import operate, state
+from speccompose.device.boot_faults import Explanation, explain
 from speccompose.device.gate import preflight, preflight_before_pull
+from speccompose.device.health import EXPLAINED_LINES
 from speccompose.device.host_finding import HostFinding, info, warning
 from speccompose.device.host_texts import Needs, docker_root
 from speccompose.device.observe import Observed, observe
@@ -61,6 +64,24 @@ def examine_stack(folder: Path, roots: Roots, *, ports: Ports) -> List[HostFindi
     brought = [item.message for item in everything if item.code in _PULL_BRINGS]
     found = [info("would_pull", text, "deploy brings it first") for text in brought]
     return [*left, *found]
+
+
+def explain_stack(name: str, roots: Roots, *, ports: Ports) -> Tuple[Explanation, ...]:
+    """Why an installed stack does not start, out of its server's own log.
+
+    Raises:
+        DeviceError: 2 for an unknown stack or one without a container, 15 when docker is down.
+    """
+    log = operate.logs(name, roots, ports=ports, tail=EXPLAINED_LINES)
+    paths = StackPaths(name, roots)
+    plan = release_plan(paths, state.linked_digest(paths.current))
+    container = None if plan is None else ports.docker.container(plan.project, plan.service)
+    ended = container is not None and not container.running
+    return explain(
+        log,
+        engine=None if plan is None else plan.engine,
+        exit_status=container.exit_code if container is not None and ended else None,
+    )
 
 
 def refused(findings: List[HostFinding]) -> bool:

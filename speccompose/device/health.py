@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from speccompose.device.answers import Reply, Server
+from speccompose.device.boot_faults import cause_of
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import HEALTH, DeviceError
 from speccompose.device.plan_file import Plan
@@ -20,6 +21,8 @@ from speccompose.device.redact import redact
 POLL_S = 1.0
 SAY_EVERY_S = 3.0
 LOG_LINES = 20
+EXPLAINED_LINES = 4000
+"""The root of a failed start stands well above the last lines."""
 
 
 class Watched(NamedTuple):
@@ -134,9 +137,14 @@ class Waiter:
             details.append(f"docker: {container.error}")
         if container is not None and fault[1] == "bad_health_check":
             details.append(f"health check: {redact(container.health_output, self._keys)[:300]}")
-        log = self._log(container, LOG_LINES) if container is not None else []
-        details += [f"| {line}" for line in log]
-        return DeviceError(HEALTH, fault[0], details, code=fault[1])
+        log = self._log(container, EXPLAINED_LINES) if container is not None else []
+        exit_status = None if container is None or container.running else container.exit_code
+        why = cause_of("\n".join(log), engine=self._plan.engine, exit_status=exit_status)
+        if why is not None:
+            details += [f"cause: {why.meaning} ({why.id})", f"seen: {why.evidence}"]
+        details += [f"| {line}" for line in log[-LOG_LINES:]]
+        hint = None if why is None else why.do_for(self._plan.name)
+        return DeviceError(HEALTH, fault[0], details, hint, fault[1])
 
     def _log(self, container: ContainerInfo, lines: int) -> List[str]:
         text = redact(self._ports.docker.logs(container.id, lines), self._keys)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import Tuple
 
+from speccompose.device.boot_faults import cause_of
 from speccompose.device.command import TIMED_OUT
 from speccompose.device.errors import DEPLOY, DeviceError
 from speccompose.device.plan_file import Plan
@@ -40,11 +41,14 @@ def smoke_test(ports: Ports, plan: Plan, say: Say) -> None:
             ports.docker.ask(("docker", "rm", "--force", container), _REMOVE_S)
     if answer.returncode == 0:
         return
-    lines = [line for line in redact(answer.stdout + answer.stderr).splitlines() if line.strip()]
+    text = redact(answer.stdout + answer.stderr)
+    lines = [line for line in text.splitlines() if line.strip()]
+    why = cause_of(text, engine=plan.engine, exit_status=answer.returncode)
+    cause = [] if why is None else [f"cause: {why.meaning} ({why.id})"]
     raise DeviceError(
         DEPLOY,
         f"the kernels of {plan.image} do not run on this board; nothing was changed",
-        [f"exit status {answer.returncode}", *(f"| {line}" for line in lines[-_LINES:])],
+        [f"exit status {answer.returncode}", *cause, *(f"| {line}" for line in lines[-_LINES:])],
         hint="plan with the r36 image (--image), or with another version of this one",
         code="kernel_smoke_failed",
     )

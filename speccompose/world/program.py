@@ -26,7 +26,7 @@ def onboard_program() -> bytes:
         "speccompose/__init__.py": b"",
         VERSION_ENTRY: speccompose.__version__.encode("ascii"),
     }
-    for path in sorted(folder.glob("*.py")):
+    for path in (*sorted(folder.glob("*.py")), *sorted(folder.glob("*.json"))):
         files[f"speccompose/device/{path.name}"] = path.read_bytes()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
