@@ -20,7 +20,7 @@ demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with re
 	@$(RUN) .ci/demo
 
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
-	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm"
+	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
 	@$(RUN) pytest -m docker tests/docker
@@ -28,6 +28,17 @@ test-docker: $(VENV)/.ready engine image ## tests against the real llama-server 
 test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
 	@.ci/vllm-venv $(PYTHON) .venv-vllm
 	@.venv-vllm/bin/python -m pytest -m vllm tests/vllm
+
+lab: $(VENV)/.ready engine ## start N=6 fake boards in containers and print how to reach them
+	@.ci/lab
+	@$(RUN) python -m tests.lab up $(or $(N),6)
+
+lab-down: $(VENV)/.ready ## remove the fake boards
+	@$(RUN) python -m tests.lab down
+
+lab-test: $(VENV)/.ready engine ## everything on fake boards, faults and power cuts too (30 minutes)
+	@.ci/lab
+	@$(RUN) pytest -m lab tests/lab
 
 check: $(VENV)/.ready ## lint, types, tests, schemas: what CI runs first
 	@$(RUN) ruff check .
@@ -69,4 +80,4 @@ image: engine ## build the llama.cpp CPU image when it is missing
 clean: ## remove caches and the virtual environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
 
-.PHONY: help setup demo test test-docker test-vllm check format deploy golden schema engine-tables docs bench engine image clean
+.PHONY: help setup demo test test-docker test-vllm lab lab-down lab-test check format deploy golden schema engine-tables docs bench engine image clean

@@ -86,7 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         wanted = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
         start = int(wanted[1]) if wanted else 0
         if start >= size:
-            return self.answer(416, b"")
+            self.answer(416, b"")
+            return
         self.send_response(206 if wanted else 200)
         self.send_header("Content-Length", str(size - start))
         self.send_header("Accept-Ranges", "bytes")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from speccompose.catalog.facts_file import read_facts
 from speccompose.vocab.facts import RawFacts
+from tests.lab.outer import LabError
 
 FACTS = Path(__file__).resolve().parent.parent / "facts"
 
@@ -21,13 +22,16 @@ KINDS = {
     "agx-orin-64gb-r39": "agx-orin-64-r39.2.1",
     "orin-nano-8gb-r39": "orin-nano-super-r39.2.1",
     "agx-thor-r38": "thor-t5000-r38.4",
-    "generic": None,
+    "generic-x86-64": "generic-x86-64",
 }
-"""Kind of node -> the facts that it plays; None: what this machine is, with nothing faked."""
+"""Kind of node -> the facts that it plays."""
 
 _ROOT_FILES = ("/etc/", "/boot/")
 _SYSFS = ("/sys/firmware/", "/sys/class/dmi/")
 _REAL = ("docker ", "uname ", "dpkg-query ")
+_GPU_DEVICES = "nvmap\nnvhost-ctrl-gpu\n"
+"""What a board with a loaded driver has under /dev; facts files do not tell it."""
+
 _STATUS = """
 Package: {name}
 Status: install ok installed
@@ -40,16 +44,15 @@ Description: what a board of this kind has installed
 """
 
 
-def facts_of(kind: str) -> RawFacts | None:
+def facts_of(kind: str) -> RawFacts:
     """The recorded facts of a kind.
 
     Raises:
-        KeyError: there is no such kind.
+        LabError: there is no such kind.
     """
-    name = KINDS[kind]
-    if name is None:
-        return None
-    path = FACTS / f"{name}.yaml"
+    if kind not in KINDS:
+        raise LabError(f"no such kind of node: {kind}; there are {', '.join(KINDS)}")
+    path = FACTS / f"{KINDS[kind]}.yaml"
     return read_facts(path.read_text(), str(path))
 
 
@@ -57,8 +60,6 @@ def write_identity(kind: str, folder: Path) -> Path:
     """Write what a node of this kind lays over itself at boot; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     facts = facts_of(kind)
-    if facts is None:
-        return folder
     for path, text in facts.files.items():
         if path.startswith(_ROOT_FILES):
             _write(folder / "files" / path.lstrip("/"), text)
@@ -69,6 +70,8 @@ def write_identity(kind: str, folder: Path) -> Path:
     kernel = [facts.commands.get(f"uname {flag}", "").strip() for flag in ("-m", "-r")]
     if all(kernel):
         _write(folder / "uname", " ".join(kernel) + "\n")
+    if "/etc/nv_tegra_release" in facts.files:
+        _write(folder / "gpu-devices", _GPU_DEVICES)
     _write(folder / "dpkg-status", "".join(_packages(facts)))
     for program in {command.split()[0] for command in facts.commands}:
         answers = {

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.lab.outer import LabError, docker
+from tests.lab.outer import LabError, docker, last_words
 
 USER, PORT = "deploy", 22
 PROGRAM = "/usr/local/lib/speccompose/check"
@@ -19,12 +19,45 @@ BOOT_S = 90.0
 
 # A container that asks for every capability does not start where one is missing in the bounding
 # set (SYS_RESOURCE, on some machines), so --privileged is never used.
-CAPABILITIES = """
-AUDIT_CONTROL AUDIT_READ AUDIT_WRITE BLOCK_SUSPEND CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER
-FSETID IPC_LOCK IPC_OWNER KILL LEASE LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN
-NET_BIND_SERVICE NET_BROADCAST NET_RAW SETFCAP SETGID SETPCAP SETUID SYSLOG SYS_ADMIN SYS_BOOT
-SYS_CHROOT SYS_MODULE SYS_NICE SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_TIME SYS_TTY_CONFIG WAKE_ALARM
-""".split()
+CAPABILITIES = (
+    "AUDIT_CONTROL",
+    "AUDIT_READ",
+    "AUDIT_WRITE",
+    "BLOCK_SUSPEND",
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "DAC_READ_SEARCH",
+    "FOWNER",
+    "FSETID",
+    "IPC_LOCK",
+    "IPC_OWNER",
+    "KILL",
+    "LEASE",
+    "LINUX_IMMUTABLE",
+    "MAC_ADMIN",
+    "MAC_OVERRIDE",
+    "MKNOD",
+    "NET_ADMIN",
+    "NET_BIND_SERVICE",
+    "NET_BROADCAST",
+    "NET_RAW",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYSLOG",
+    "SYS_ADMIN",
+    "SYS_BOOT",
+    "SYS_CHROOT",
+    "SYS_MODULE",
+    "SYS_NICE",
+    "SYS_PACCT",
+    "SYS_PTRACE",
+    "SYS_RAWIO",
+    "SYS_TIME",
+    "SYS_TTY_CONFIG",
+    "WAKE_ALARM",
+)
 SECURITY = ("seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined")
 
 
@@ -159,10 +192,16 @@ class Node:
             said = self.root("systemctl", "is-system-running", "--wait", check=False).strip()
             if said in ("running", "degraded"):
                 return
+            if (
+                docker("inspect", "--format", "{{.State.Running}}", self.container).strip()
+                != "true"
+            ):
+                said = "stopped"
+                break
             time.sleep(0.3)
         failed = self.root("systemctl", "--failed", "--no-legend", check=False)
-        log = docker("logs", "--tail", "20", self.container, check=False)
-        raise LabError(f"{self.name} is {said or 'not up'} after {timeout_s:.0f} s\n{failed}{log}")
+        log = last_words(self.container)
+        raise LabError(f"{self.name} does not boot: {said or 'not up'}\n{failed}{log}")
 
     def host_key(self) -> str:
         """The public host key, read at the console and so beyond doubt."""
@@ -174,7 +213,7 @@ class Node:
     def power_off(self) -> None:
         """Every process is gone at once; the disks stay as they are."""
         docker("kill", self.container)
-        self._drop_connection()
+        self.hang_up()
 
     def power_on(self, *, wait: bool = True) -> None:
         docker("start", self.container)
@@ -189,7 +228,7 @@ class Node:
     def reboot(self) -> None:
         """An orderly shutdown, then a start."""
         docker("stop", "--time", "90", self.container, timeout_s=150)
-        self._drop_connection()
+        self.hang_up()
         self.power_on()
 
     def pause(self) -> None:
@@ -202,7 +241,7 @@ class Node:
     def disconnect(self) -> None:
         """The cable is pulled."""
         docker("network", "disconnect", self.network, self.container)
-        self._drop_connection()
+        self.hang_up()
 
     def reconnect(self) -> None:
         docker("network", "connect", "--ip", self.address, self.network, self.container)
@@ -255,5 +294,6 @@ class Node:
         """As a package upgrade does."""
         self.root("systemctl", "restart", "docker")
 
-    def _drop_connection(self) -> None:
+    def hang_up(self) -> None:
+        """End the shared connection; the next call makes a new one."""
         subprocess.run([*self.ssh_command[:-1], "-O", "exit", self.name], capture_output=True)

@@ -32,6 +32,13 @@ def docker(*arguments: str, timeout_s: float = 120.0, check: bool = True) -> str
     return done.stdout
 
 
+def last_words(container: str) -> str:
+    """The last lines that a container wrote, its errors too."""
+    command = ["docker", "logs", "--tail", "20", container]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.stdout
+
+
 def labelled(kind: str, lab: str) -> list[str]:
     """Names of the containers, volumes or networks of a lab."""
     listing: dict[str, Sequence[str]] = {

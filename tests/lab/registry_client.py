@@ -32,16 +32,22 @@ def pack(tar: Path, target: Path) -> Layer:
     """Compress a layer's tar, the same bytes each time; an existing target is taken as it is."""
     if not target.exists():
         part = target.with_suffix(".part")
-        with tar.open("rb") as source, part.open("wb") as out:
-            with gzip.GzipFile(filename="", mode="wb", fileobj=out, compresslevel=1, mtime=0) as to:
-                while block := source.read(1 << 20):
-                    to.write(block)
+        with (
+            tar.open("rb") as source,
+            part.open("wb") as out,
+            gzip.GzipFile(filename="", mode="wb", fileobj=out, compresslevel=1, mtime=0) as to,
+        ):
+            while block := source.read(1 << 20):
+                to.write(block)
         part.replace(target)
     return read_layer(target)
 
 
 def read_layer(path: Path) -> Layer:
-    """The layer that lies at a path."""
+    """The layer that lies at a path; its hashes are kept beside it."""
+    kept = path.with_suffix(".json")
+    if kept.exists():
+        return Layer(path, *json.loads(kept.read_text()))
     packed, plain = hashlib.sha256(), hashlib.sha256()
     with path.open("rb") as source:
         while block := source.read(1 << 20):
@@ -49,7 +55,9 @@ def read_layer(path: Path) -> Layer:
     with gzip.open(path) as source:
         while block := source.read(1 << 20):
             plain.update(block)
-    return Layer(path, f"sha256:{packed.hexdigest()}", f"sha256:{plain.hexdigest()}")
+    layer = Layer(path, f"sha256:{packed.hexdigest()}", f"sha256:{plain.hexdigest()}")
+    kept.write_text(json.dumps([layer.digest, layer.diff_id]))
+    return layer
 
 
 class RegistryClient:
@@ -57,6 +65,7 @@ class RegistryClient:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def push(
         self,
@@ -120,7 +129,7 @@ class RegistryClient:
         request = urllib.request.Request(
             urljoin(self._url, where), body, headers or {}, method=method
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with self._opener.open(request, timeout=60) as answer:
             return answer.headers.get("Location", "")
 
 
