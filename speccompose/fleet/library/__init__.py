@@ -1,0 +1,1 @@
+"""What Ansible ships to a board: one self-contained module. Layer: fleet."""

@@ -1,0 +1,79 @@
+"""Settings that are forced: nothing of the user's own Ansible changes what a rollout does."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from speccompose.errors import UsageError
+from speccompose.fleet.ansible_settings import (
+    PLAY,
+    Reach,
+    ansible_environment,
+    forks,
+    inventory,
+    refuse_foreign_settings,
+    ssh_arguments,
+)
+
+REACH = Reach(host="10.0.0.9", known_hosts=("/f/known_hosts", "/f/ca"))
+
+
+def test_the_play_uses_none_of_ansibles_batch_keywords():
+    for word in ("serial", "max_fail", "any_errors", "ignore_", "rescue", "block", "throttle"):
+        assert word not in PLAY
+
+
+def test_the_environment_is_ours():
+    made = ansible_environment(programs="/v/bin", library="/l", config="/c", control="/s")
+    assert made["ANSIBLE_CONFIG"] == "/c"
+    assert made["ANSIBLE_HOST_KEY_CHECKING"] == "True"
+    assert made["ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED"] == "1"
+    assert made["PATH"].startswith("/v/bin:")
+    assert all(made.values())
+
+
+def test_ssh_never_asks_and_never_waits_for_ever():
+    for option in ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5"):
+        assert option in ssh_arguments()
+
+
+def test_host_keys_are_strict_and_ours_alone():
+    said = inventory({"a": REACH}, {"a": "e30="})["all"]["hosts"]["a"]["ansible_ssh_common_args"]
+    assert "StrictHostKeyChecking=yes" in said
+    assert '"UserKnownHostsFile=/f/known_hosts /f/ca"' in said
+    assert "GlobalKnownHostsFile=/dev/null" in said
+    assert "accept-new" not in said
+
+
+def test_a_jump_host_and_a_key_are_taken():
+    reach = Reach(host="h", user="ops", key="/k", jump="gate", known_hosts=("/h",))
+    hosts = inventory({"a": reach}, {"a": "e30="})["all"]["hosts"]["a"]
+    assert hosts["ansible_user"] == "ops"
+    assert hosts["ansible_ssh_private_key_file"] == "/k"
+    assert "ProxyJump=gate" in hosts["ansible_ssh_common_args"]
+
+
+@given(st.lists(st.sampled_from(["off", "007", "no", "a-1", "1e3", "null"]), unique=True))
+def test_boards_keep_their_names_whatever_yaml_thinks_of_them(names):
+    made = inventory(dict.fromkeys(names, REACH), dict.fromkeys(names, "e30="))
+    assert list(json.loads(json.dumps(made))["all"]["hosts"]) == names
+
+
+def test_only_the_boards_of_the_call_are_in_it():
+    assert set(inventory({"a": REACH, "b": REACH}, {"b": "e30="})["all"]["hosts"]) == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("count", "cores", "wanted"), [(1, 2, 1), (10, 2, 10), (200, 2, 24), (0, 0, 1)]
+)
+def test_forks_follow_the_wave_and_the_cores(count, cores, wanted):
+    assert forks(count, cores) == wanted
+
+
+def test_foreign_settings_are_refused_by_name():
+    refuse_foreign_settings(["PATH", "ANSIBLE_HOME", "HOME"])
+    with pytest.raises(UsageError) as caught:
+        refuse_foreign_settings(["ANSIBLE_STRATEGY", "ANSIBLE_FORKS"])
+    assert caught.value.details == ("ANSIBLE_FORKS, ANSIBLE_STRATEGY",)
