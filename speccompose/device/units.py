@@ -77,12 +77,13 @@ def served_state(unit: Optional[bytes]) -> Optional[str]:
     return words[words.index("--state") + 1].replace("%%", "%")
 
 
-def power_unit(mode: str, clocks: bool, roots: Roots, program: Path = PROGRAM) -> bytes:
+def power_unit(mode: Optional[str], clocks: bool, roots: Roots, program: Path = PROGRAM) -> bytes:
     """Power mode (by name, or 'max') and clocks, set at every boot.
 
     What sets them is NVIDIA's, writes to /sys and needs its rights: so little is taken from it.
     """
-    words = ["power", "--mode", mode, *(["--clocks"] if clocks else [])]
+    named = [] if mode is None else ["--mode", mode]
+    words = ["power", *named, *(["--clocks"] if clocks else [])]
     unit = [
         ("Description", "speccompose: power mode and clocks"),
         ("After", "nvpmodel.service nvpower.service"),
