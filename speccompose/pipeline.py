@@ -56,11 +56,7 @@ def identify_board(board: BoardSource, catalog: Catalog) -> ResolvedDevice:
         detected = detect_device(board.facts)
         device = resolve_device(detected, catalog, assume_l4t=board.assume_l4t)
         device = leave_to_others(device, board.elsewhere_mib)
-    if board.class_available_mib is not None:
-        rule = "every board of its class is planned with it; MemAvailable is only a gate"
-        return _planned_with(device, board.class_available_mib, rule)
-    rule = "the committed release was planned with it; --replan reads the board again"
-    return _planned_with(device, board.committed_available_mib, rule)
+    return _as_committed(device, board.committed_available_mib)
 
 
 def plan_stack(request: StackRequest, board: BoardSource, catalog: Catalog) -> StackPlan:
@@ -222,14 +218,14 @@ def _honour_share(ranking: ImageRanking, request: StackRequest) -> ImageRanking:
     return replace(ranking, choices=taking)
 
 
-def _planned_with(device: ResolvedDevice, available_mib: int | None, rule: str) -> ResolvedDevice:
-    """Plan with a figure that does not change with what runs at the moment (rules section 4)."""
+def _as_committed(device: ResolvedDevice, available_mib: int | None) -> ResolvedDevice:
+    """Plan with what the committed release was planned with (rules section 4)."""
     if available_mib is None or available_mib > device.memory_mib:
         return device
     decision = Decision(
         subject="available memory",
         value=f"{available_mib} MiB",
-        rule=rule,
+        rule="the committed release was planned with it; --replan reads the board again",
         source="rules section 4",
     )
     return replace(

@@ -5,8 +5,10 @@ Layer: fleet. Pure. The one place that says what two boards must share to stand 
 
 from typing import Final
 
+import msgspec
+
 from speccompose.plan.memory_class import agrees_with_label, memory_class
-from speccompose.vocab.facts import ResolvedDevice
+from speccompose.vocab.facts import RawFacts, ResolvedDevice
 from speccompose.vocab.rollout_plan import BoardClass
 
 _MIB_PER_GIB: Final = 1024
@@ -24,9 +26,20 @@ def board_class(device: ResolvedDevice) -> BoardClass:
     return BoardClass(soc=device.soc.id, memory_gib=gib, l4t_major=major)
 
 
+def class_facts(facts: RawFacts, device: ResolvedDevice, class_id: str) -> RawFacts:
+    """The facts that a stack for the class is planned from: those of one board without what
+    differs between two boards of a class, and between two readings of one board."""
+    if device.profile.memory is None or device.from_profile:
+        return facts
+    total = f"MemTotal: {device.memory_mib * _MIB_PER_GIB} kB\n"
+    files = {**facts.files, "/proc/meminfo": total}
+    return msgspec.structs.replace(facts, origin=f"class {class_id}", files=files)
+
+
 def class_available_mib(device: ResolvedDevice) -> int | None:
     """What every board of a class is planned with, in MiB: MemTotal less the module's OS reserve,
-    rounded down to 256 MiB, as with --device (rules section 4).
+    rounded down to 256 MiB, as with --device (rules section 4). It is what planning from
+    ``class_facts`` comes to.
 
     MemAvailable of a board that serves already is what its own stack left over, and differs from
     board to board by a little; planning with it would give every board a stack of its own. It

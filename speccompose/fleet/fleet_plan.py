@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 import speccompose
-from speccompose.errors import ExitStatus, SpecComposeError, UsageError
-from speccompose.fleet.board_class import board_class, class_available_mib
+from speccompose.errors import ERROR_BY_STATUS, ExitStatus, SpecComposeError, UsageError
+from speccompose.fleet.board_class import board_class, class_available_mib, class_facts
 from speccompose.fleet.file import Fleet
 from speccompose.fleet.known import KnownBoard, KnownFleet
 from speccompose.fleet.plan_file import inventory_hash, rollout_id
@@ -89,11 +89,17 @@ def numbered(draft: FleetPlan, known: KnownFleet) -> FleetPlan:
 
 def plan_status(plan: FleetPlan) -> ExitStatus:
     """0, or the status of the refusal that comes first in the contract's order."""
-    found = {board.refusal.status for board in plan.boards if board.refusal is not None}
+    found = [board.refusal.status for board in plan.boards if board.refusal is not None]
     if not found or plan.policy.allow_refused:
         return ExitStatus.DONE
+    return ExitStatus(first_status(found))
+
+
+def first_status(statuses: Iterable[int]) -> int:
+    """The refusal that is told: in the contract's order; 2 for none."""
+    found = set(statuses)
     ordered = [*(status for status in _ORDER if status in found), *sorted(found)]
-    return ExitStatus(ordered[0])
+    return ordered[0] if ordered else int(ExitStatus.USAGE)
 
 
 class _Planning:
@@ -164,9 +170,8 @@ class _Planning:
         source = BoardSource(
             device=entry.device if facts is None else None,
             l4t=entry.l4t if facts is None else None,
-            facts=facts,
+            facts=class_facts(facts, device, board_class(device).id) if facts else None,
             assume_l4t=entry.l4t if facts is not None else None,
-            class_available_mib=class_available_mib(device),
         )
         request = request_of(self.fleet.file.stacks[name])
         try:
@@ -247,9 +252,12 @@ def _requires(name: str, missing: list[str]) -> UsageError:
     )
 
 
-def _nothing_to_do(boards: Iterable[PlannedBoard]) -> UsageError:
-    lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in boards if b.refusal]
-    return UsageError(
+def _nothing_to_do(boards: Iterable[PlannedBoard]) -> SpecComposeError:
+    """Every board's own refusal, with the status that comes first among them."""
+    refused = [board for board in boards if board.refusal is not None]
+    lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in refused if b.refusal]
+    status = first_status(b.refusal.status for b in refused if b.refusal)
+    return ERROR_BY_STATUS.get(status, UsageError)(
         "no board of this fleet gets anything",
         lines[:10],
         hint="mend the refusals above",

@@ -13,8 +13,6 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
 
     ``committed_available_mib``: what the running release was planned with; a redeploy plans with
     the same figure, so that the memory it holds itself does not change its digest.
-    ``class_available_mib``: what every board of a fleet's class is planned with, for the same
-    reason.
     ``elsewhere_mib``: what other stacks on this board were planned with.
     ``measured``: what acceptances on this board found; empty when it is not this machine.
     """
@@ -24,6 +22,5 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     facts: RawFacts | None = None
     assume_l4t: str | None = None
     committed_available_mib: int | None = None
-    class_available_mib: int | None = None
     elsewhere_mib: int = 0
     measured: tuple[MeasuredResult, ...] = ()
