@@ -5,7 +5,8 @@ never without a timeout. A missing program, a timeout and a stall are results li
 that callers decide what they mean: return codes 127 and 124, with the reason in ``stderr``.
 
 Children run in a session of their own: Ctrl-C at the terminal reaches this program alone, which
-then stops the child or lets it finish (a restore must not be cut short by a second Ctrl-C).
+then stops the child or lets it finish (a restore must not be cut short by a second Ctrl-C). What
+a child leaves running when it is stopped or dies goes with it.
 """
 
 import os
@@ -19,6 +20,8 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 NOT_FOUND = 127
 TIMED_OUT = 124
 _KEPT_CHARACTERS = 20000
+_ORPHANS_S = 2.0
+"""So long may a child's own children write on after it has ended."""
 
 Completed = NamedTuple(
     "Completed",
@@ -52,7 +55,7 @@ def run(
         return Completed(arguments, NOT_FOUND, "", _cannot_start(arguments, error))
     sent = None if input is None else input.encode("utf-8")
     try:
-        out, err = process.communicate(sent, timeout=timeout_s)
+        out, err = _communicate(process, sent, timeout_s)
     except subprocess.TimeoutExpired:
         _end(process)
         out, err = process.communicate()
@@ -105,6 +108,30 @@ def stream(
     return Completed(arguments, process.returncode, output, "")
 
 
+def _communicate(
+    process: "subprocess.Popen[bytes]", sent: Optional[bytes], timeout_s: float
+) -> Tuple[bytes, bytes]:
+    """Read until nobody writes any more; orphans of a child that has ended are stopped.
+
+    Otherwise a crashed program whose workers live on would be waited for until the timeout. Where
+    input is sent there is one wait: ``communicate`` cannot go on with it after a timeout.
+    """
+    if sent is not None:
+        return process.communicate(sent, timeout=timeout_s)
+    limit = time.monotonic() + timeout_s
+    has_ended = False
+    while True:
+        left = limit - time.monotonic()
+        try:
+            return process.communicate(timeout=max(0.0, min(left, _ORPHANS_S)))
+        except subprocess.TimeoutExpired:
+            if left <= _ORPHANS_S:
+                raise
+            if has_ended:
+                _end_group(process.pid)
+            has_ended = process.poll() is not None
+
+
 def _pump(
     reader: int, on_text: Callable[[str], None], stall_s: Optional[float], kept: List[str]
 ) -> bool:
@@ -130,13 +157,20 @@ def _end(process: "subprocess.Popen[bytes]", grace_s: float = 0.0) -> None:
     """Wait ``grace_s``, then stop the child and its children: first asked, then made to."""
     if _ended_within(process, grace_s):
         return
-    for sign, wait_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
-        try:
-            os.killpg(process.pid, sign)
-        except OSError:  # already gone
-            pass
-        if _ended_within(process, wait_s):
-            return
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+    except OSError:  # already gone
+        pass
+    _ended_within(process, 5.0)
+    _end_group(process.pid)  # the child itself, or children that it has left
+    _ended_within(process, 5.0)
+
+
+def _end_group(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:  # nobody is left in it
+        pass
 
 
 def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> bool:

@@ -50,6 +50,38 @@ def test_a_timeout_is_a_result_and_ends_grandchildren(tmp_path):
     assert gone(pid)
 
 
+DEAF = "trap '' TERM; echo $$ > {pid}; while :; do sleep 0.1; done"
+
+
+def test_children_that_ignore_being_asked_go_with_their_parent(tmp_path):
+    """AIPerf 0.11 ends at once and leaves its workers."""
+    pid = tmp_path / "pid"
+    deaf = DEAF.format(pid=pid)
+    script = f'sh -c "{deaf.replace("$$", chr(92) + "$" + chr(92) + "$")}" & sleep 60'
+    done = run(["sh", "-c", script], 1.0)
+    assert done.returncode == TIMED_OUT
+    assert gone(int(pid.read_text()))
+
+
+def test_a_program_that_dies_and_leaves_children_is_not_waited_for(tmp_path):
+    script = f"sleep 60 & echo $! > {tmp_path}/pid; echo said; kill -9 $$"
+    started = time.monotonic()
+    done = run(["sh", "-c", script], 50)
+    assert (done.returncode, done.stdout) == (-9, "said\n")
+    assert time.monotonic() - started < 20
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_output_of_children_that_write_on_for_a_moment_is_kept():
+    done = run(["sh", "-c", "(sleep 0.3; echo late) & echo soon"], 50)
+    assert done.stdout == "soon\nlate\n"
+
+
+def test_input_that_is_read_late_arrives_whole():
+    code = "import sys, time; time.sleep(2.5); print(len(sys.stdin.read()))"
+    assert run([sys.executable, "-c", code], 20, input="x" * 300_000).stdout == "300000\n"
+
+
 def test_bytes_that_are_no_text_are_shown_and_not_fatal():
     done = run(["printf", r"a\377b"], 10)
     assert done.stdout == "a\ufffdb"
