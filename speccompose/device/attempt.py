@@ -8,7 +8,7 @@ confirmation. Any failure, signal or bug of ours before that brings back what st
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from speccompose.device import state
 from speccompose.device.api_key import Secret, install, unconfirmed
@@ -27,6 +27,7 @@ from speccompose.device.paths import StackPaths
 from speccompose.device.ports import Ports, Progress, Say, unbreakable
 from speccompose.device.prove import Proof, prove
 from speccompose.device.restore import restore
+from speccompose.device.service import align_service, install_service
 from speccompose.device.stack_folder import StackFolder
 
 
@@ -48,6 +49,7 @@ class Outcome(NamedTuple):
     proof: Proof
     previous: Optional[str]
     confirm_within_s: Optional[int]
+    notices: Tuple[str, ...]
 
 
 class Attempt:
@@ -71,6 +73,7 @@ class Attempt:
         self._running = running
         self._secret = secret
         self._settled = False
+        self._notices: List[str] = []
 
     def run(self) -> Outcome:
         """Go; whatever ends it early, it is undone once.
@@ -90,6 +93,7 @@ class Attempt:
 
     def _go(self) -> Outcome:
         limits = self._job.order.limits
+        self._notices += install_service(self._paths, self._plan.digest, self._ports)
         with phase("start", limits.start(self._plan), self._ports) as start:
             self._switch()
             container = self._start(start.ports)
@@ -106,9 +110,14 @@ class Attempt:
         if left_s is None:
             commit(self._paths, self._record, self._release(), container)
         self._settled = True
-        if left_s is None and self._had_timer:
+        if left_s is None:
+            self._notices += self._after_commit()
+        return Outcome(container, proof, previous, left_s, tuple(self._notices))
+
+    def _after_commit(self) -> Tuple[str, ...]:
+        if self._had_timer:
             call_off(self._plan.name, self._ports)
-        return Outcome(container, proof, previous, left_s)
+        return align_service(self._paths, self._ports)
 
     def _switch(self) -> None:
         """Write down what stands, then move the links; a crash from here on is seen."""
@@ -157,7 +166,7 @@ class Attempt:
     def _undo(self, cause: Optional[DeviceError]) -> str:
         with uninterrupted():
             try:
-                return restore(
+                now = restore(
                     self._paths,
                     self._before,
                     self._plan.digest,
@@ -165,6 +174,8 @@ class Attempt:
                     say=self._job.say,
                     cause=cause,
                 )
+                align_service(self._paths, self._ports)
+                return now
             finally:
                 self._settled = True
 
@@ -197,6 +208,7 @@ class Attempt:
         with suppress(OSError):  # then it still says that a deploy was cut short, which is so
             record = self._record.settled(state.FAILED, self._plan.digest)
             state.save_on_full_disk(self._paths, record)
+            align_service(self._paths, self._ports)
         return "the stack was left as it is, unconfirmed"
 
     def _put_back(self, brief: str) -> str:

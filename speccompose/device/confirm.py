@@ -24,6 +24,7 @@ from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.recover import give_up_staged, settle, waits
 from speccompose.device.restore import restore
+from speccompose.device.service import align_service
 from speccompose.device.stack_folder import read_stack
 
 CONFIRM_PATIENCE_S = 30.0
@@ -72,7 +73,8 @@ def confirm(
             raise _too_late(name, f"the confirmation came too late: {done}")
         _commit(paths, record, ports)
         call_off(name, ports)
-        return Settled(name, True, state.COMMITTED, record.digest)
+        notices = align_service(paths, ports)
+        return Settled(name, True, state.COMMITTED, record.digest, "; ".join(notices) or None)
 
 
 def expire(
@@ -140,7 +142,9 @@ def _undone(
     code = "given_up" if early else "expired"
     say(Progress("restore", brief))
     cause = DeviceError(DEPLOY, brief, code=code)
-    return restore(paths, before, digest, ports=ports, say=say, cause=cause)
+    done = restore(paths, before, digest, ports=ports, say=say, cause=cause)
+    align_service(paths, ports)
+    return done
 
 
 def _commit(paths: StackPaths, record: state.Record, ports: Ports) -> None:

@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import Dict, List, NamedTuple, Optional
 
 from speccompose.device import state
+from speccompose.device.api_key import confirm
 from speccompose.device.commit import timer_name
-from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.expire_command import expire_argv
 from speccompose.device.file_faults import unwritable
@@ -32,8 +32,8 @@ from speccompose.device.paths import (
     known_stacks,
 )
 from speccompose.device.ports import Ports, Progress, Say, silent
-from speccompose.device.release import claimed_plan
 from speccompose.device.restore import links_back, restore, stuck
+from speccompose.device.service import align_service, keep_down
 from speccompose.device.stack_folder import prune
 
 
@@ -87,7 +87,12 @@ def worst(found: List[Recovered]) -> int:
 
 
 def settle(
-    paths: StackPaths, *, ports: Ports, say: Say, start: bool = True, wait: bool = False
+    paths: StackPaths,
+    *,
+    ports: Ports,
+    say: Say,
+    start: bool = True,
+    wait: bool = False,
 ) -> Optional[str]:
     """Roll back a transaction that is open, under the stack's lock, before another verb goes on.
 
@@ -107,7 +112,9 @@ def settle(
     if record.is_open and record.digest is not None:
         say(Progress("restore", "an unfinished deploy was found"))
         target = before if start else before._replace(running=False)
-        return restore(paths, target, record.digest, ports=ports, say=say)
+        done = restore(paths, target, record.digest, ports=ports, say=say)
+        align_service(paths, ports, start=False)
+        return done
     faults = [] if before.current is None else links_back(paths, before)
     if faults:
         raise stuck(f"{paths.name}: the links cannot be put back", faults, paths)
@@ -146,6 +153,8 @@ def tidy(paths: StackPaths) -> None:
         for empty in (paths.releases, paths.home):
             with suppress(OSError):  # it is not empty: then it is something
                 empty.rmdir()
+    if not record.is_open and record.phase != state.STUCK:
+        confirm(paths)  # a crash right after the commit left the old key
     for half in (*paths.home.glob(".*.new"), *paths.secrets.glob(".*.new")):
         with suppress(OSError):
             half.unlink()
@@ -154,34 +163,28 @@ def tidy(paths: StackPaths) -> None:
 def _finish(paths: StackPaths, ports: Ports, say: Say) -> Optional[str]:
     record = _record(paths)
     if record.phase == state.STAGED and _is_of_this_boot(record, ports):
+        tidy(paths)
         return None
     if waits(record, ports):
+        tidy(paths)
         return _wait_again(paths, record, ports)
     if record.before is not None and record.phase != state.STAGED:
         ports.docker.info()  # a daemon that is down is no reason to give the stack up
-    if record.phase == state.STUCK and record.before is not None:
-        attempted = record.last.digest if record.last else None
-        target = attempted or record.before.current
-        if target is not None:
-            say(Progress("restore", "a stack that is stuck is tried again"))
-            return restore(paths, record.before, target, ports=ports, say=say)
-    done = settle(paths, ports=ports, say=say)
-    done = done or _stop_again(paths, record, ports)
+    done = _unstick(paths, record, ports, say) if record.phase == state.STUCK else None
+    done = done or settle(paths, ports=ports, say=say) or keep_down(paths, ports)
     tidy(paths)
+    align_service(paths, ports, start=False)
     return done
 
 
-def _stop_again(paths: StackPaths, record: state.Record, ports: Ports) -> Optional[str]:
-    """A stop that was cut short after it was written down."""
-    digest = state.linked_digest(paths.current)
-    if record.phase != state.STOPPED or digest is None:
+def _unstick(paths: StackPaths, record: state.Record, ports: Ports, say: Say) -> Optional[str]:
+    """What could not be brought back then may be now; a boot has helped before."""
+    attempted = record.last.digest if record.last else None
+    if record.before is None or (attempted or record.before.current) is None:
         return None
-    plan = claimed_plan(paths, digest)
-    found = None if plan is None else ports.docker.container(plan.project, plan.service)
-    if plan is None or found is None or not found.running:
-        return None
-    Compose(ports.docker, plan.project, paths.release(digest)).stop()
-    return "a stop that was cut short was finished"
+    say(Progress("restore", "a stack that is stuck is tried again"))
+    target = str(attempted or record.before.current)
+    return restore(paths, record.before, target, ports=ports, say=say)
 
 
 def _wait_again(paths: StackPaths, record: state.Record, ports: Ports) -> Optional[str]:

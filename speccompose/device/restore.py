@@ -94,21 +94,24 @@ class _Undo:
         self._attempted = attempted
         self._ports = ports
         self._say = say
+        self._cause = cause
         found = state.load(paths)
+        self._again = found.phase == state.ROLLING_BACK
         self._record = found.opened(state.ROLLING_BACK, attempted, before, found.owner)
-        if found.phase != state.ROLLING_BACK or found.last is None:  # else a crash cut this short
+        if not self._again or found.last is None:
             self._record = self._record._replace(last=_last(found, attempted, cause))
 
     def run(self) -> str:
         """Say that it begins, do it, say how it ended."""
         with suppress(OSError):  # without room the old words stand, which are undone just so
             state.save(self._paths, self._record)
-        key_is_back = put_back(self._paths)
+        # A crash after the key was put back leaves a server that has read the other one.
+        key_is_back = put_back(self._paths) or (self._again and self._paths.secrets.is_dir())
         before = self._before
         if before.current is None:
             return self._leave_nothing()
         if before.current == self._attempted and not key_is_back:
-            return self._leave_stopped(before.current)
+            return self._same_release(before.current)
         return self._bring_back(before.current, recreate=key_is_back)
 
     def give_up(self, why: Sequence[str]) -> List[str]:
@@ -141,8 +144,18 @@ class _Undo:
             paths.secrets.rmdir()
         return "first install: nothing is left running"
 
+    def _same_release(self, digest: str) -> str:
+        """The installed release was started again. Did that fail, there is no other to go back to;
+        was it cut short, it may serve as it did."""
+        if self._cause is not None:
+            return self._leave_stopped(digest)
+        try:
+            return self._bring_back(digest, recreate=False)
+        except DeviceError:
+            return self._leave_stopped(digest)
+
     def _leave_stopped(self, digest: str) -> str:
-        """The release that is installed failed by itself: there is nothing else to go back to."""
+        """It does not start any more."""
         self._compose(digest).stop()
         now = "the installed release does not serve any more; it was stopped"
         return self._written(self._record.settled(state.FAILED, digest), now, [])

@@ -20,6 +20,7 @@ from speccompose.device.paths import REMOVED, Roots, StackPaths, find_stack, kno
 from speccompose.device.ports import Ports, silent
 from speccompose.device.recover import settle
 from speccompose.device.release import release_fault, release_plan
+from speccompose.device.service import align_service, remove_service
 
 
 class Removed(NamedTuple):
@@ -58,6 +59,7 @@ def stop(name: str, roots: Roots, *, ports: Ports) -> None:
             raise
         if fault is not None and _saved(paths, stopped) is not None:
             raise unwritable(f"{name} is stopped, but that could not be written down", fault)
+        align_service(paths, ports)
 
 
 def remove(
@@ -84,6 +86,7 @@ def remove(
         for digest in digests[:1]:
             _compose(paths, digest, ports).down(volumes=volumes)
         call_off(name, ports)
+        remove_service(paths, ports)
         _clear(paths)
         taken = sorted(directories - shared) if weights else []
         for directory in taken:

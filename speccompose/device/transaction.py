@@ -284,7 +284,7 @@ class _Deploy:
             endpoint=self._plan.endpoint,
             container=done.container.id,
             proof=done.proof,
-            notices=tuple(self._notices),
+            notices=(*self._notices, *done.notices),
             phase=state.UNCONFIRMED if waits else state.COMMITTED,
             confirm_within_s=done.confirm_within_s,
         )

@@ -49,7 +49,12 @@ class FakeBoard:
 @pytest.fixture
 def board(tmp_path: Path) -> FakeBoard:
     """Image and weights are there; nothing is deployed."""
-    roots = Roots(tmp_path / "state", tmp_path / "secrets")
+    return make_board(tmp_path)
+
+
+def make_board(place: Path) -> FakeBoard:
+    """The same in any folder."""
+    roots = Roots(place / "state", place / "secrets")
     docker = FakeDocker(images={IMAGE: "arm64"})
     machine = FakeMachine()
     stack = StackText(name="tiny", port=8099, models=roots.models, secrets=roots.secrets)
@@ -59,4 +64,4 @@ def board(tmp_path: Path) -> FakeBoard:
         (folder / "model.gguf").write_bytes(b"GGUF")
         files = {"model.gguf": StoredFile(4, None)}
         write_marker(folder, Marker(directory.replace("--", "/"), "main", False, files))
-    return FakeBoard(roots, docker, machine, fake_ports(docker, machine), stack, tmp_path, [])
+    return FakeBoard(roots, docker, machine, fake_ports(docker, machine), stack, place, [])

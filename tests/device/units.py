@@ -1,0 +1,34 @@
+"""A stand-in for the init process: timers that never fire by themselves, units that are names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from speccompose.device.ports import NoUnits
+
+
+@dataclass
+class FakeUnits(NoUnits):
+    """``timers``: name -> seconds and command. Units are not managed here (see FakeSystemd)."""
+
+    there: bool = True
+    timers: dict[str, tuple[float, tuple[str, ...]]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+
+    def available(self) -> bool:
+        return self.there
+
+    def arm(self, name: str, after_s: float, argv: Sequence[str]) -> None:
+        self.timers[name] = (after_s, tuple(argv))
+
+    def disarm(self, name: str) -> None:
+        self.timers.pop(name, None)
+
+    def is_armed(self, name: str) -> bool:
+        return name in self.timers
+
+    def unit_state(self, unit: str) -> str | None:
+        return self.states.get(unit)
+
+    def outlives_boot(self, folder: Path) -> bool:
+        return False
