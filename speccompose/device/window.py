@@ -7,7 +7,7 @@ counters, so that neither side of the measurement knows of it.
 from __future__ import annotations
 
 import time
-from typing import Iterator, List, NamedTuple, Optional, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from speccompose.device.answer_reader import Ask
 from speccompose.device.answers import Server
@@ -114,17 +114,33 @@ class Window(NamedTuple):
     at: Optional[str] = None
 
 
+PutLoad = Callable[[], Tuple[Load, Sequence[str]]]
+"""Puts the load of one run on the server; returns it with what went wrong."""
+
+
 def measure(served: Served, pace: Pace, dataset: Dataset, order: Order) -> Window:
-    """Measure one run."""
+    """Measure one run with our own client."""
+    requests, clients = pace.requests(order.concurrency), order.concurrency
+    ask = Ask(pace.output_tokens, stall_s=pace.stall_s, draft_tokens=order.draft_tokens)
+
+    def put() -> Tuple[Load, Sequence[str]]:
+        asked = deal(dataset, requests, clients=clients, mark=order.place)
+        load = run_load(served.endpoint, asked, concurrency=clients, ask=ask)
+        return load, load.errors
+
+    return watch(served, pace, dataset, order, put)
+
+
+def watch(served: Served, pace: Pace, dataset: Dataset, order: Order, put: PutLoad) -> Window:
+    """Measure one run, whoever puts on the load: warm-up, counters and memory around it."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     errors = _warm_up(served, pace, dataset, order)
     before = _settled_totals(served.server)
-    requests, clients = pace.requests(order.concurrency), order.concurrency
-    asked = () if errors else deal(dataset, requests, clients=clients, mark=order.place)
-    ask = Ask(pace.output_tokens, stall_s=pace.stall_s, draft_tokens=order.draft_tokens)
+    load = Load(order.concurrency, 0.0, 0.0, ())
     with MemoryWatch(served.container) as memory:
-        load = run_load(served.endpoint, asked, concurrency=clients, ask=ask)
-    errors += load.errors
+        if not errors:
+            load, faults = put()
+            errors += faults
     counted = _Counted(before, Totals(None))
     if not errors:
         counted = _Counted(before, _settled_totals(served.server))
@@ -133,7 +149,7 @@ def measure(served: Served, pace: Pace, dataset: Dataset, order: Order) -> Windo
         errors.append("the baseline speculates: its engine counts drafts")
     run = Run(
         arm=order.arm,
-        concurrency=clients,
+        concurrency=order.concurrency,
         repeat=order.repeat,
         output_tokens_s=load.output_tokens_s,
         tpot_ms_p50=load.tpot_ms(0.5),
