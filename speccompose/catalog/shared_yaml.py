@@ -54,11 +54,18 @@ def parse_shared(text: str, origin: str) -> tuple[SharedYaml, ...]:
     Raises:
         InvalidDataError: naming ``origin``, line and column of everything that is refused.
     """
-    builder = _SharedBuilder(text.removeprefix("\ufeff"), origin)
+    text = text.removeprefix("\ufeff")
+    try:
+        return _documents(_SharedBuilder(text, origin))
+    except InvalidDataError:
+        return _documents(_PureBuilder(text, origin))
+
+
+def _documents(builder: "_SharedBuilder") -> tuple[SharedYaml, ...]:
     try:
         builder.build()
     except RecursionError:
-        raise InvalidDataError(f"{origin} is nested too deeply", ()) from None
+        raise InvalidDataError(f"{builder.origin} is nested too deeply", ()) from None
     return tuple(builder.documents)
 
 
@@ -152,3 +159,9 @@ class _SharedBuilder(Builder):
                 if key not in table:
                     place = (*path, key)
                     table[key], self.aliases[place] = value, (*origin, key)
+
+
+class _PureBuilder(_SharedBuilder):
+    """The second try, for what is YAML 1.2 and too new for libyaml."""
+
+    pure = True

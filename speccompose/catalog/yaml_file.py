@@ -105,6 +105,9 @@ class Builder:
     shared_yaml.py builds on it for files that are not ours: anchors and several documents.
     """
 
+    pure = False
+    """Whether to read without libyaml, ten times slower: it takes no `[8000:8000]`."""
+
     def __init__(self, text: str, origin: str) -> None:
         self.text = text
         self.lines = source_lines(text)
@@ -119,7 +122,7 @@ class Builder:
         data: Plain = None
         try:
             self._check_size()
-            self.events = YAML(typ="safe").parse(self.text)
+            self.events = YAML(typ="safe", pure=self.pure).parse(self.text)
             data = self._document()
         except _RefusedError:
             pass

@@ -20,6 +20,9 @@ _OPTIMIZATION: Final = re.compile(r"^-O(\d|\.|$)")
 
 _SHORTEST_BEGINNING: Final = 5
 
+_TWO_VALUES: Final = ("--control-vector-layer-range", "--lora-scaled", "--control-vector-scaled")
+"""The flags of llama.cpp that take two words (common/arg.cpp)."""
+
 
 class Given(Frozen, frozen=True, kw_only=True):
     """One flag as it was given. ``name`` is the spelling that the engine looks up.
@@ -67,7 +70,7 @@ def read_arguments(engine: EngineEntry, version: str | None, words: Sequence[Wor
         if not is_flag(word.text):
             if not given:
                 leading.append(word)
-            elif not _may_have_more(given[-1]):
+            elif not _may_have_more(engine, given[-1]):
                 strays.append(word)
             continue
         found = _flag(engine, version, word)
@@ -139,8 +142,10 @@ def _with_value(found: Given, value: Word) -> Given:
     return Given(name=found.name, word=found.word, value=value, row=found.row, field=found.field)
 
 
-def _may_have_more(given: Given) -> bool:
-    """Flags with a value may take several (``--served-model-name A B``); switches take none."""
+def _may_have_more(engine: EngineEntry, given: Given) -> bool:
+    """Whether a second value may follow: vLLM's flags may take several, llama.cpp's take one."""
+    if engine.id != "vllm":
+        return given.name in _TWO_VALUES or given.row is None
     return given.row is None or given.row.takes_value or given.name.startswith("-O")
 
 

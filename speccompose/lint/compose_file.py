@@ -10,8 +10,8 @@ from speccompose.catalog.problem import KeyPath, source_lines
 from speccompose.catalog.shared_yaml import SharedYaml, parse_shared
 from speccompose.vocab.base import Frozen
 
-LARGEST_BYTES = 1024 * 1024
-"""Ten thousand lines; what is larger was made by a program and is no file of somebody's."""
+LARGEST_BYTES = 256 * 1024
+"""Five thousand lines: what is larger was made by a program, and takes seconds to read."""
 
 
 class ComposeFile(Frozen, frozen=True, kw_only=True):

@@ -72,7 +72,7 @@ def values_too_many(server: Server, ground: Ground) -> Iterator[Noted]:
             word.line,
             error(
                 "stray_word",
-                f"{word.text[:40]!r} follows a flag that takes no value: nothing reads it",
+                f"{word.text[:40]!r} stands where no flag asks for a value",
                 hint="a switch is given by its name alone",
                 source=server.engine.source,
             ),

@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from speccompose.errors import ImageError
 from speccompose.lint.noted import Ground, Noted, at, refused
 from speccompose.lint.server import Server
-from speccompose.plan.image_reference import TagVersion, outdated_era, tag_architecture
+from speccompose.plan.image_reference import (
+    ImageReference,
+    TagVersion,
+    outdated_era,
+    tag_architecture,
+)
 from speccompose.plan.image_request import own_image, refuse_retired, refuse_tag, require_floor
 from speccompose.plan.image_request import require_place as require_board
 from speccompose.plan.uncatalogued import with_tag_cuda
@@ -58,7 +63,9 @@ def floating_tag(server: Server, ground: Ground) -> Iterator[Noted]:
 def unknown_image(server: Server, ground: Ground) -> Iterator[Noted]:
     """An image that the catalog does not know: the board's rules cannot be asked."""
     image = server.image
-    if image is not None and image.reference is not None and not image.entries and image.engine:
+    if image is None or image.reference is None or image.entries or image.engine is None:
+        return
+    if not _is_retired(image.reference):
         yield at(
             server.service.value_line("image"),
             info(
@@ -69,6 +76,14 @@ def unknown_image(server: Server, ground: Ground) -> Iterator[Noted]:
                 source=_RULES,
             ),
         )
+
+
+def _is_retired(reference: ImageReference) -> bool:
+    try:
+        refuse_retired(reference)
+    except ImageError:
+        return True
+    return False
 
 
 def too_old(server: Server, ground: Ground) -> Iterator[Noted]:

@@ -47,7 +47,7 @@ def _fill(text: str, nested: int) -> Filled:
 
 
 def _one(text: str, dollar: int, nested: int) -> tuple[int, Filled]:
-    """One ``$``: where it ends, and what it is."""
+    """One ``$``: where it ends, and what it is; before anything else it stays a dollar."""
     if text.startswith("$$", dollar):
         return dollar + 2, Filled(text="$")
     if text.startswith("${", dollar):
@@ -59,7 +59,8 @@ def _one(text: str, dollar: int, nested: int) -> tuple[int, Filled]:
     elif (name := _NAME.match(text, dollar + 1)) is not None:
         whole = text[dollar : name.end()]
         return name.end(), Filled(text=whole, known=False, variables=(name[0],))
-    return dollar + 1, Filled(text="$", faults=(text[dollar : dollar + 12],))
+    faults = (text[dollar : dollar + 12],) if text.startswith("${", dollar) else ()
+    return dollar + 1, Filled(text="$", faults=faults)
 
 
 def _closing(text: str, start: int) -> int | None:

@@ -45,6 +45,11 @@ def at(line: int, finding: Finding) -> Noted:
     return Noted(line=line, finding=finding)
 
 
+def _as_seen(brief: str) -> str:
+    """The planner's words without its option: the image stands in the file."""
+    return f"the image {brief.removeprefix('--image ')}" if brief.startswith("--image ") else brief
+
+
 def refused(
     line: int,
     error: SpecComposeError,
@@ -53,11 +58,12 @@ def refused(
     severity: Severity = Severity.ERROR,
 ) -> Noted:
     """A refusal of the planner as a finding: same code, same words, less the options of `plan`."""
-    details = f": {'; '.join(error.details)}" if error.details else ""
+    facts = [line for line in error.details if not line.startswith("asked for ")]
+    details = f": {'; '.join(facts)}" if facts else ""
     finding = Finding(
         severity=severity,
         code=error.code,
-        message=f"{error.brief.removeprefix('--image ')}{details}",
+        message=f"{_as_seen(error.brief)}{details}",
         hint=hint if hint is not None else error.hint,
         source=error.source,
     )

@@ -11,7 +11,6 @@ from speccompose.lint.server import Server
 from speccompose.lint.spec import read_speculation
 from speccompose.lint.target import known_draft, known_target
 from speccompose.plan.depth import depth_limits, starting_depth
-from speccompose.plan.pairings import is_for
 from speccompose.vocab.finding import error, info, warning
 
 _RULES = "rules section 3"
@@ -34,17 +33,6 @@ def foreign_draft(server: Server, ground: Ground) -> Iterator[Noted]:
                 f"{draft.pairing.draft} is a draft for {draft.model.name}, not for "
                 f"{target.model.name}",
                 hint=f"speccompose catalog list --drafts-for {target.model.id}",
-                source=draft.pairing.source,
-            ),
-        )
-    elif not is_for(draft.pairing, target.checkpoint, target.model):
-        yield at(
-            spec.line,
-            warning(
-                "draft_precision",
-                f"{draft.pairing.draft} was published for {' or '.join(draft.pairing.targets)}, "
-                f"not for {target.checkpoint.repo}",
-                hint="watch how many of its tokens are accepted",
                 source=draft.pairing.source,
             ),
         )

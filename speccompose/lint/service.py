@@ -116,15 +116,18 @@ def read_services(file: ComposeFile) -> tuple[Service, ...]:
 def _service(file: ComposeFile, name: str, table: Mapping[str, Plain]) -> Service:
     data, places, external = _extended(name, table, ())
     image = scalar(data.get("image"))
+    entrypoint = _words(file, "entrypoint", data, places)
+    command = _words(file, "command", data, places)
+    readable = all(each is None or each.unreadable is None for each in (entrypoint, command))
     return Service(
         file=file,
         name=name,
         data=data,
         places=places,
-        whole=not external and bool({"image", "build"} & data.keys()),
+        whole=not external and readable and bool({"image", "build"} & data.keys()),
         image=fill(image) if image is not None else None,
-        entrypoint=_words(file, "entrypoint", data, places),
-        command=_words(file, "command", data, places),
+        entrypoint=entrypoint,
+        command=command,
         environment=tuple(_environment(file, data, places)),
         ports=tuple(_ports(file, data, places)),
         volumes=tuple(_volumes(file, data, places)),

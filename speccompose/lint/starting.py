@@ -31,7 +31,7 @@ def unreadable_command(service: Service, ground: Ground) -> Iterator[Noted]:
 
 
 def bad_interpolation(service: Service, ground: Ground) -> Iterator[Noted]:
-    """A ``$`` that Compose takes for a variable and cannot read: the file is refused."""
+    """A ``${`` that Compose cannot read: the whole file is refused."""
     for key in ("image", "command", "entrypoint", "environment", "healthcheck"):
         for path, text in _texts(service.data.get(key), (key,)):
             for fault in fill(text).faults:
@@ -40,7 +40,7 @@ def bad_interpolation(service: Service, ground: Ground) -> Iterator[Noted]:
                     error(
                         "bad_interpolation",
                         f"Compose cannot read {fault.strip()!r} in {key}",
-                        hint="double the dollar: $$",
+                        hint="close the brace, or double the dollar: $$",
                         source="compose-spec, interpolation; field case C-07",
                     ),
                 )

@@ -5,7 +5,6 @@ version that the catalog knows: what all refuse is an error, what the newest ref
 """
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from speccompose.errors import ImageError
 from speccompose.lint.noted import Noted, refused
@@ -17,8 +16,6 @@ from speccompose.vocab.versions import version_key
 
 Check = Callable[[str], None]
 """Asks about one version; raises ImageError when that version would refuse."""
-
-_GUESS: Final = "the image's version is not known"
 
 
 def judge(server: Server, catalog: Catalog, line: int, check: Check) -> Iterator[Noted]:
@@ -36,11 +33,18 @@ def judge(server: Server, catalog: Catalog, line: int, check: Check) -> Iterator
     if newest is not None:
         sure = all(each is not None for each in refusals)
         severity = Severity.ERROR if sure else Severity.WARNING
-        yield refused(line, newest, severity=severity, hint=None if sure else _hint(newest))
+        yield refused(line, _as_guess(newest), severity=severity)
 
 
-def _hint(error: ImageError) -> str:
-    return f"{_GUESS}; {error.hint}" if error.hint else _GUESS
+def _as_guess(error: ImageError) -> ImageError:
+    """The newest version's refusal, in words that do not say what the image has."""
+    return ImageError(
+        error.brief.replace(", image has ", ", the tag names no version and the newest is "),
+        error.details,
+        hint=error.hint,
+        code=error.code,
+        source=error.source,
+    )
 
 
 def _refusal(check: Check, version: str) -> ImageError | None:
