@@ -58,20 +58,33 @@ class Controller:
         self._time = RolloutTime(clock, self.state.t)
         self._paused_by: str | None = None
 
-    def open(self) -> None:
+    def open(self, taken_from: str | None = None) -> None:
         """Begin the rollout, or the next run of one that has ended."""
+        self._took_over(taken_from)
         self._record(Entry(event="opened", rollout=self.state.plan.rollout))
 
-    def resume(self) -> None:
+    def resume(self, taken_from: str | None = None) -> None:
         """Take up what another controller left: boards tell first where they are.
 
         A pause ends with this, a rollout that has ended stays as it is.
         """
+        self._took_over(taken_from)
         if self.state.mode in ("finished", "new"):
             return
         self._record(Entry(event="resumed", rollout=self.state.plan.rollout))
         if self.state.mode in ("paused", "pausing"):
             self._record(Entry(event="continued"))
+
+    def take_back(self, reason: str) -> None:
+        """Stop and undo: 'rollback' takes back every wave of a rollout that went through, any
+        other reason what the policy says of one that is open."""
+        self._record(Entry(event="resumed", rollout=self.state.plan.rollout))
+        scope = "all" if reason == "rollback" else self.state.policy.rollback
+        self._record(Entry(event="aborting", reason=reason, scope=scope))
+
+    def _took_over(self, taken_from: str | None) -> None:
+        if taken_from is not None:
+            self._record(Entry(event="took_over", reason=taken_from))
 
     def request_pause(self, reason: str = "interrupted") -> None:
         """Start nothing new, let what runs end (S22). May be called from a signal handler."""

@@ -5,15 +5,21 @@ once: what a stack depends on is the module, L4T, MemTotal, power mode, the entr
 mirrors. MemAvailable, serial numbers, kernels and evidence are not among them.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping
 
 import msgspec
 
 import speccompose
-from speccompose.errors import ERROR_BY_STATUS, ExitStatus, SpecComposeError, UsageError
+from speccompose.errors import ExitStatus, SpecComposeError
 from speccompose.fleet.board_class import board_class, class_available_mib, class_facts
 from speccompose.fleet.file import Fleet
+from speccompose.fleet.fleet_refusal import (
+    first_status,
+    nothing_to_do,
+    refusal_of,
+    requires_missing,
+    unassigned,
+)
 from speccompose.fleet.known import KnownBoard, KnownFleet
 from speccompose.fleet.plan_file import inventory_hash, rollout_id
 from speccompose.fleet.planned_stack import Planned, StackPlanner, planned_stacks
@@ -27,10 +33,12 @@ from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.fleet import BoardEntry, SiteEntry
 from speccompose.vocab.rendered import RenderedStack
-from speccompose.vocab.rollout_plan import BoardRefusal, FleetPlan, PlannedBoard, PlannedStack
-
-_ORDER: Final[tuple[int, ...]] = (4, 5, 7, 6)
-"""Refusals are judged in the contract's order; others come after."""
+from speccompose.vocab.rollout_plan import (
+    FleetPlan,
+    PlanKind,
+    PlannedBoard,
+    PlannedStack,
+)
 
 Key = tuple[object, ...]
 
@@ -42,18 +50,33 @@ class FleetDraft(Frozen, frozen=True, kw_only=True):
     rendered: dict[str, RenderedStack]
 
 
+class Selection(Frozen, frozen=True, kw_only=True):
+    """A plan for some boards only (None: all), some of them with another stack of the file than
+    their assignment says: what its ``requires`` calls for first."""
+
+    only: frozenset[str] | None = None
+    entries: Mapping[str, str] = {}
+    kind: PlanKind = "release"
+
+
 def plan_fleet(
-    fleet: Fleet, catalog: Catalog, known: KnownFleet, planner: StackPlanner
+    fleet: Fleet,
+    catalog: Catalog,
+    known: KnownFleet,
+    planner: StackPlanner,
+    selection: Selection = Selection(),  # noqa: B008  frozen
 ) -> FleetDraft:
     """Plan every board.
 
     Raises:
         UsageError: no board gets anything.
     """
-    made = _Planning(fleet, catalog, known, planner)
-    boards = tuple(made.board(entry) for entry in fleet.boards)
+    made = _Planning(fleet, catalog, known, planner, selection.entries)
+    only = selection.only
+    wanted = [entry for entry in fleet.boards if only is None or entry.id in only]
+    boards = tuple(made.board(entry) for entry in wanted)
     if all(board.stack is None for board in boards):
-        raise _nothing_to_do(boards)
+        raise nothing_to_do(boards)
     used = {board.stack for board in boards}
     stacks = {b: stack for b, stack in made.stacks.items() if b in used}
     stacks |= {s.fallback: made.stacks[s.fallback] for s in stacks.values() if s.fallback}
@@ -61,6 +84,7 @@ def plan_fleet(
     draft = FleetPlan(
         rollout="",
         fleet=fleet.file.name,
+        kind=selection.kind,
         counter=known.counter,
         inventory=inventory_hash(boards),
         boards=boards,
@@ -95,20 +119,19 @@ def plan_status(plan: FleetPlan) -> ExitStatus:
     return ExitStatus(first_status(found))
 
 
-def first_status(statuses: Iterable[int]) -> int:
-    """The refusal that is told: in the contract's order; 2 for none."""
-    found = set(statuses)
-    ordered = [*(status for status in _ORDER if status in found), *sorted(found)]
-    return ordered[0] if ordered else int(ExitStatus.USAGE)
-
-
 class _Planning:
     """What was planned already, by its inputs."""
 
     def __init__(
-        self, fleet: Fleet, catalog: Catalog, known: KnownFleet, planner: StackPlanner
+        self,
+        fleet: Fleet,
+        catalog: Catalog,
+        known: KnownFleet,
+        planner: StackPlanner,
+        entries: Mapping[str, str],
     ) -> None:
         self.fleet, self.catalog, self.known, self.planner = fleet, catalog, known, planner
+        self._entries = entries
         self.stacks: dict[str, PlannedStack] = {}
         self.rendered: dict[str, RenderedStack] = {}
         self._memo: dict[Key, Planned | SpecComposeError] = {}
@@ -148,12 +171,12 @@ class _Planning:
     def _stack(
         self, entry: BoardEntry, device: ResolvedDevice, class_id: str, before: KnownBoard
     ) -> PlannedStack:
-        name = assigned(self.fleet.file, entry, device, class_id)
+        name = self._entries.get(entry.id) or assigned(self.fleet.file, entry, device, class_id)
         if name is None:
-            raise _unassigned(entry, class_id)
+            raise unassigned(entry, class_id)
         required = [r for r in self.fleet.file.stacks[name].requires if r not in before.had]
         if required:
-            raise _requires(name, required)
+            raise requires_missing(name, required)
         site = self.fleet.file.sites.get(entry.site) if entry.site is not None else None
         key = (name, _site_key(site), *device_key(device))
         found = self._memo.get(key)
@@ -222,46 +245,6 @@ def _notes(device: ResolvedDevice) -> tuple[str, ...]:
     return (
         f"{device.available_mib} MiB were available when its facts were read, its class is "
         f"planned with {planned} MiB",
-    )
-
-
-def refusal_of(error: SpecComposeError) -> BoardRefusal:
-    """An error as a board's refusal."""
-    return BoardRefusal(
-        status=int(error.status),
-        code=error.code,
-        message="\n".join((error.brief, *error.details)),
-        hint=error.hint,
-    )
-
-
-def _unassigned(entry: BoardEntry, class_id: str) -> UsageError:
-    return UsageError(
-        f"no assignment of deploy matches {entry.id}",
-        [f"tags {', '.join(entry.tags) or 'none'}, class {class_id}"],
-        hint="add one without conditions at the end, for every board that is left",
-        code="no_stack",
-    )
-
-
-def _requires(name: str, missing: list[str]) -> UsageError:
-    return UsageError(
-        f"{name} requires {', '.join(missing)}, which this board has not run",
-        hint=f"roll {missing[0]} out first, or `speccompose fleet catch-up`",
-        code="requires_missing",
-    )
-
-
-def _nothing_to_do(boards: Iterable[PlannedBoard]) -> SpecComposeError:
-    """Every board's own refusal, with the status that comes first among them."""
-    refused = [board for board in boards if board.refusal is not None]
-    lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in refused if b.refusal]
-    status = first_status(b.refusal.status for b in refused if b.refusal)
-    return ERROR_BY_STATUS.get(status, UsageError)(
-        "no board of this fleet gets anything",
-        lines[:10],
-        hint="mend the refusals above",
-        code="fleet_empty",
     )
 
 

@@ -3,6 +3,8 @@
 Layer: fleet.
 """
 
+from collections.abc import Iterable
+
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.fleet import Assignment, BoardEntry, FleetFile, StackEntry
 from speccompose.vocab.request import StackRequest
@@ -36,3 +38,21 @@ def _matches(rule: Assignment, board: BoardEntry, device: ResolvedDevice, board_
         and (not rule.families or device.family in rule.families)
         and (not rule.classes or board_class in rule.classes)
     )
+
+
+def way_to(file: FleetFile, entry: str, had: Iterable[str]) -> tuple[str, ...]:
+    """Stacks that a board must get one after the other, ``entry`` last: what it requires and the
+    board has not had comes first. A board that merely skipped releases goes straight (S18)."""
+    seen = set(had)
+    way: list[str] = []
+
+    def visit(name: str) -> None:
+        for required in file.stacks[name].requires:
+            if required not in seen:
+                visit(required)
+        if name not in seen:
+            seen.add(name)
+            way.append(name)
+
+    visit(entry)
+    return tuple(way) or (entry,)

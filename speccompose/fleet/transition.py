@@ -158,7 +158,8 @@ def objection(state: RolloutState, board: BoardState, report: BoardReport) -> st
         return verdict
     if verdict == "marginal" and state.policy.strict:
         return "rejected"
-    canary = state.lengths.get((board.board_class, board.digest))
+    earlier = state.stack(board).accepted_length
+    canary = state.lengths.get((board.board_class, board.digest), earlier)
     length, least = report.accepted_length, state.policy.accepted_length_ratio
     if canary is not None and length is not None and length < least * canary:
         return "low_acceptance"

@@ -52,6 +52,7 @@ class PlannedStack(Frozen, frozen=True, kw_only=True):
     floating: bool = False
     synthetic: bool = False
     accept: bool = False
+    accepted_length: float | None = None
     fallback: str | None = None
 
 
