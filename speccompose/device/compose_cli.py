@@ -12,7 +12,7 @@ from typing import NamedTuple, Tuple
 
 from speccompose.device.boot_faults import cause_of
 from speccompose.device.command import Completed
-from speccompose.device.docker_cli import Docker
+from speccompose.device.docker_cli import LOOK_S, Docker
 from speccompose.device.errors import DEPLOY, DeviceError
 from speccompose.device.redact import redact
 
@@ -44,6 +44,14 @@ class Compose(NamedTuple):
         if recreate:
             options.append("--force-recreate")
         self._must(tuple(options), UP_S)
+
+    def config_hash(self, service: str) -> str:
+        """Compose's hash of a service as the file says it now; a container carries it as a label.
+
+        It differs between versions of Compose.
+        """
+        words = self._must(("config", "--hash", service), LOOK_S).stdout.split()
+        return words[-1] if words else ""
 
     def stop(self) -> None:
         """Stop the containers and keep them."""

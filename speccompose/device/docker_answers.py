@@ -29,7 +29,10 @@ class ImageInfo(NamedTuple):
 
 
 class ContainerInfo(NamedTuple):
-    """A container as `docker inspect` shows it. ``health`` is None without a health check."""
+    """A container as `docker inspect` shows it. ``health`` is None without a health check.
+
+    ``config_hash`` is Compose's word for the service that it was made from.
+    """
 
     id: str
     status: str
@@ -46,6 +49,8 @@ class ContainerInfo(NamedTuple):
     command: Tuple[str, ...]
     runtime: str
     error: str
+    config_hash: str = ""
+    compose_version: str = ""
 
     @property
     def running(self) -> bool:
@@ -56,7 +61,7 @@ class ContainerInfo(NamedTuple):
 def read_container(body: Dict[str, object]) -> ContainerInfo:
     """What `docker container inspect` shows of one container."""
     state, config = _part(body, "State"), _part(body, "Config")
-    health = _part(state, "Health")
+    health, labels = _part(state, "Health"), _part(config, "Labels")
     log = health.get("Log")
     probe = log[-1] if isinstance(log, list) and log and isinstance(log[-1], dict) else {}
     return ContainerInfo(
@@ -75,6 +80,8 @@ def read_container(body: Dict[str, object]) -> ContainerInfo:
         command=_texts(config.get("Cmd")),
         runtime=str(_part(body, "HostConfig").get("Runtime") or ""),
         error=str(state.get("Error") or ""),
+        config_hash=str(labels.get("com.docker.compose.config-hash") or ""),
+        compose_version=str(labels.get("com.docker.compose.version") or ""),
     )
 
 

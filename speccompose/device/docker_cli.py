@@ -109,6 +109,15 @@ class Docker:
             return None
         return ImageInfo(id=str(body["Id"]), architecture=str(body.get("Architecture") or ""))
 
+    def remove_image(self, image_id: str) -> Optional[str]:
+        """Remove an image by its id; why not when docker does not let it go, as while it is used.
+
+        Raises:
+            DeviceError: status 15 when docker does not answer in time.
+        """
+        answer = self._in_time(("docker", "image", "rm", image_id))
+        return None if answer.returncode == 0 else last_line(answer.stderr) or "no answer"
+
     def has_volume(self, name: str) -> bool:
         """Whether a named volume is on this machine."""
         return self.ask(("docker", "volume", "inspect", name)).returncode == 0

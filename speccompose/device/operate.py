@@ -77,6 +77,31 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
     )
 
 
+def health(name: str, roots: Roots, *, ports: Ports) -> Status:
+    """How a stack stands, if it is up and healthy and its server says so too; no tokens asked for.
+
+    Raises:
+        DeviceError: status 9 when it is not, else as ``status``.
+    """
+    found = status(name, roots, ports=ports)
+    plan = release_plan(find_stack(name, roots), found.digest)
+    up = found.state == "running" and found.health in (None, "healthy") and plan is not None
+    reply = None if not up or plan is None else ports.connect(plan, None).health(plan.health.path)
+    if reply is None or reply.status != 200:
+        said = "nothing" if reply is None else str(reply.status or reply.body)
+        raise DeviceError(
+            HEALTH,
+            f"{name} is not healthy",
+            [
+                f"container {found.state or 'missing'}, health {found.health or 'unchecked'}",
+                f"the server says: {said}",
+            ],
+            hint=f"see its log: speccompose logs {name}",
+            code="unhealthy",
+        )
+    return found
+
+
 def all_status(roots: Roots, *, ports: Ports) -> List[Status]:
     """All stacks of this board."""
     return [status(name, roots, ports=ports) for name in known_stacks(roots)]

@@ -155,7 +155,8 @@ def tidy(paths: StackPaths) -> None:
                 empty.rmdir()
     if not record.is_open and record.phase != state.STUCK:
         confirm(paths)  # a crash right after the commit left the old key
-    for half in (*paths.home.glob(".*.new"), *paths.secrets.glob(".*.new")):
+    halves = [paths.home / f".{name}.new" for name in ("state.json", "current", "previous")]
+    for half in (*halves, *paths.secrets.glob(".*.new")):
         with suppress(OSError):
             half.unlink()
 

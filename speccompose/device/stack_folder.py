@@ -127,14 +127,18 @@ def prune(paths: StackPaths, keep: Tuple[str, ...]) -> None:
 
     What cannot be deleted stays: it is only in the way of nothing but disk.
     """
+    for entry in unwanted(paths, keep):
+        shutil.rmtree(str(entry), ignore_errors=True)
+
+
+def unwanted(paths: StackPaths, keep: Tuple[str, ...]) -> List[Path]:
+    """Releases (and halves of them) other than those of the digests to keep."""
     wanted = {digest.split(":", 1)[1] for digest in keep}
     try:
-        entries = list(paths.releases.iterdir())
+        entries = sorted(paths.releases.iterdir())
     except OSError:
-        return
-    for entry in entries:
-        if entry.name not in wanted:
-            shutil.rmtree(str(entry), ignore_errors=True)
+        return []
+    return [entry for entry in entries if entry.name not in wanted]
 
 
 def file_sha256(path: Path) -> str:

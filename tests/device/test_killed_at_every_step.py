@@ -76,6 +76,9 @@ class World:
             if digest is not None:
                 Compose(self.ports().docker, PROJECT, self.paths.release(digest)).up()
 
+    def only_recover(self, killer: Killer) -> None:
+        recover_all(self.board.roots, ports=self.ports(killer))
+
     def recover(self) -> list:
         found = recover_all(self.board.roots, ports=self.ports())
         assert [item.error for item in found if item.error] == []
@@ -325,8 +328,7 @@ def test_killed_again_while_recovering(world, place, name, rebooted):
         kill_here(lambda killer: case.action(world, killer), first)
         if rebooted:
             world.reboot()
-        roots = world.board.roots
-        killer = kill_here(lambda killer: recover_all(roots, ports=world.ports(killer)), at)
+        killer = kill_here(world.only_recover, at)
         cut = killer.count >= at
         survives(world, case, rebooted)
     assert at > 5
