@@ -19,6 +19,7 @@ from speccompose.device import (
     verbs_service,
     verbs_supply,
     verbs_transaction,
+    verbs_upkeep,
 )
 from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.verb import Report
@@ -30,13 +31,20 @@ _TABLES = (
     verbs_inspect.VERBS,
     verbs_supply.VERBS,
     verbs_transaction.VERBS,
+    verbs_upkeep.VERBS,
     verbs_serve.VERBS,
     verbs_measure.VERBS,
     verbs_service.VERBS,
     verbs_doctor.VERBS,
 )
 _VERBS = {verb.name: verb for table in _TABLES for verb in table}
-_STATUS_BY_OUTCOME = {"rejected": 9, "inconclusive": 11, "invalid": 11, "refused": 15}
+_STATUS_BY_OUTCOME = {
+    "rejected": 9,
+    "inconclusive": 11,
+    "invalid": 11,
+    "refused": 15,
+    "drifted": 16,
+}
 
 
 def main(argv: Optional[List[str]] = None) -> None:
