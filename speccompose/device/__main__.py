@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, List, Optional
 
 from speccompose.device import (
     verbs_doctor,
+    verbs_fleet,
     verbs_inspect,
     verbs_measure,
     verbs_serve,
@@ -36,6 +37,7 @@ _TABLES = (
     verbs_measure.VERBS,
     verbs_service.VERBS,
     verbs_doctor.VERBS,
+    verbs_fleet.VERBS,
 )
 _VERBS = {verb.name: verb for table in _TABLES for verb in table}
 _STATUS_BY_OUTCOME = {

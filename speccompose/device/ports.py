@@ -77,6 +77,13 @@ class Units(Protocol):
     def is_armed(self, name: str) -> bool:
         """Whether a timer waits under that name."""
 
+    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+        """Start a program as a unit of its own and return; there is never more than one.
+
+        Raises:
+            DeviceError: status 12 when the unit runs, 15 when it cannot be started.
+        """
+
     def unit_state(self, unit: str) -> Optional[str]:
         """'active', 'inactive', 'failed', ... of a whole unit name; None when not installed."""
 
@@ -131,6 +138,16 @@ class NoUnits:
     def is_armed(self, name: str) -> bool:
         """Never."""
         return False
+
+    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+        """Refuse: nothing would carry on when we are gone."""
+        raise DeviceError(
+            PREFLIGHT,
+            "no unit can be started on this machine",
+            ["systemd does not run here, or may not be asked"],
+            hint="call `deploy` on the board itself",
+            code="no_systemd",
+        )
 
     def unit_state(self, unit: str) -> Optional[str]:
         """No unit is installed."""

@@ -11,7 +11,7 @@ HELPER = "/usr/local/lib/speccompose/check"
 
 def probe(call: BoardCall) -> tuple[str, ...]:
     """The board's state, with what keeps it out; nothing is changed."""
-    return (HELPER, "report", call.stack, "--preflight", "--digest", call.digest)
+    return (HELPER, "rollout", call.stack, "--preflight", "--digest", call.digest)
 
 
 def receive(call: BoardCall) -> tuple[str, ...]:
@@ -36,9 +36,9 @@ def start(call: BoardCall, action: Action) -> tuple[str, ...]:
 
 def poll(call: BoardCall, wait_s: float) -> tuple[str, ...]:
     """The board's state, once it changes or ``wait_s`` has passed."""
-    return (HELPER, "report", call.stack, "--wait", str(int(wait_s)))
+    return (HELPER, "rollout", call.stack, "--wait", str(int(wait_s)))
 
 
 def confirm(call: BoardCall) -> tuple[str, ...]:
     """Commit what is unconfirmed."""
-    return (HELPER, "confirm", call.stack, "--rollout", call.rollout)
+    return (HELPER, "commit", call.stack, "--rollout", call.rollout)

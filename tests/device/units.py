@@ -14,6 +14,7 @@ class FakeUnits(NoUnits):
     there: bool = True
     timers: dict[str, tuple[float, tuple[str, ...]]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    started: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def available(self) -> bool:
         return self.there
@@ -26,6 +27,10 @@ class FakeUnits(NoUnits):
 
     def is_armed(self, name: str) -> bool:
         return name in self.timers
+
+    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+        self.started.append((unit, tuple(argv)))
+        self.states = {**self.states, f"{unit}.service": "active"}
 
     def unit_state(self, unit: str) -> str | None:
         return self.states.get(unit)

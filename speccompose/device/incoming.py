@@ -1,0 +1,138 @@
+"""A bundle on standard input becomes a checked stack folder on this board.
+
+Layer: device (standard library, Python 3.8). What a control machine hands over: a tar of one
+rendered folder. It is unpacked beside everything that serves, checked against its SHA256SUMS and
+the digest that was announced, and only then stands under <state>/incoming/. The same again changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from speccompose.device.errors import DATA, MISMATCH, DeviceError
+from speccompose.device.file_faults import unwritable
+from speccompose.device.paths import Roots, digest_hex, is_stack_name
+from speccompose.device.stack_folder import StackFolder, read_stack
+
+MOST_BYTES = 64 * 1024 * 1024
+"""A folder is a plan, a Compose file and a program of half a megabyte."""
+
+
+class Received(NamedTuple):
+    """Where the folder stands; ``changed`` is False when it stood there already."""
+
+    folder: str
+    digest: str
+    changed: bool
+
+
+def incoming_folder(name: str, digest: str, roots: Roots) -> Path:
+    """Where a bundle of that digest stands once it was received.
+
+    Raises:
+        DeviceError: status 2 for what names no stack or digest.
+    """
+    try:
+        if not is_stack_name(name):
+            raise ValueError(f"not a stack's name: {name!r}")
+        return roots.state / "incoming" / name / digest_hex(digest)
+    except ValueError as error:
+        raise DeviceError(2, str(error), code="bad_name") from None
+
+
+def receive(name: str, digest: str, source: BinaryIO, roots: Roots) -> Received:
+    """Take a bundle.
+
+    Raises:
+        DeviceError: 3 when it is no bundle or another stack's, 19 when its content is not what it
+            says, 15 when it cannot be written.
+    """
+    folder = incoming_folder(name, digest, roots)
+    if _stands(folder, name, digest):
+        return Received(str(folder), digest, False)
+    draft = folder.with_name(f".{folder.name[:16]}.new")
+    try:
+        shutil.rmtree(str(draft), ignore_errors=True)
+        draft.mkdir(parents=True)
+        _unpack(_bounded(source), draft)
+        _must_be(read_stack(draft), name, digest)
+        shutil.rmtree(str(folder), ignore_errors=True)
+        os.replace(str(draft), str(folder))
+    except OSError as error:
+        raise unwritable(f"cannot write below {roots.state / 'incoming'}", error) from error
+    finally:
+        shutil.rmtree(str(draft), ignore_errors=True)
+    _forget_others(folder)
+    return Received(str(folder), digest, True)
+
+
+def pack(files: "dict[str, bytes]") -> bytes:
+    """A tar of a folder's files, the same bytes for the same content."""
+    told = io.BytesIO()
+    with tarfile.open(fileobj=told, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in sorted(files.items()):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), 0o644
+            archive.addfile(member, io.BytesIO(content))
+    return told.getvalue()
+
+
+def _stands(folder: Path, name: str, digest: str) -> bool:
+    try:
+        _must_be(read_stack(folder), name, digest)
+    except DeviceError:
+        return False
+    return True
+
+
+def _bounded(source: BinaryIO) -> bytes:
+    data = source.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        brief = f"the bundle is larger than {MOST_BYTES // 1024 // 1024} MiB"
+        raise DeviceError(DATA, brief, code="bad_bundle")
+    return data
+
+
+def _unpack(data: bytes, folder: Path) -> None:
+    """Plain files with plain names, nothing else: a tar can hold links and devices."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for member in archive:
+                if not member.isfile() or "/" in member.name or member.name in ("", ".", ".."):
+                    raise _bad(f"{member.name!r} is no plain file")
+                content = archive.extractfile(member)
+                if content is None:
+                    raise _bad(f"{member.name!r} cannot be read")
+                (folder / member.name).write_bytes(content.read())
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise _bad(str(error) or "it ends too early") from None
+
+
+def _bad(why: str) -> DeviceError:
+    return DeviceError(
+        DATA, "what was sent is no bundle", [why], hint="push it again", code="bad_bundle"
+    )
+
+
+def _must_be(folder: StackFolder, name: str, digest: str) -> None:
+    plan = folder.plan
+    if plan.name != name or plan.digest != digest:
+        raise DeviceError(
+            MISMATCH,
+            "the bundle holds another stack than was announced",
+            [f"announced: {name} {digest}", f"holds: {plan.name} {plan.digest}"],
+            code="other_bundle",
+        )
+
+
+def _forget_others(kept: Path) -> None:
+    """Bundles that were never started take room; the newest one stays."""
+    for other in kept.parent.iterdir():
+        if other != kept:
+            shutil.rmtree(str(other), ignore_errors=True)

@@ -1,0 +1,144 @@
+"""The verbs that a control machine calls over ssh; each one returns at once or soon.
+
+Layer: device (standard library, Python 3.6 until a verb is called; see `verb`).
+
+    receive -> start stage -> report ... -> start apply -> report ... -> commit
+"""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Tuple
+
+from speccompose.device.verb import Report, Verb, roots_of, this_board
+
+if TYPE_CHECKING:
+    from speccompose.device.work import Job
+
+_HUB = "https://huggingface.co"
+_NUMBERS = ("within", "acceptance-within", "confirm-within")
+
+
+def _receive(options: argparse.Namespace) -> Report:
+    from speccompose.device import incoming, rollout_report
+
+    roots = roots_of(options)
+    incoming.receive(options.stack, options.digest, sys.stdin.buffer, roots)
+    asked = rollout_report.Asked(options.digest, True)
+    return rollout_report.rollout_report(options.stack, roots, asked, ports=this_board())
+
+
+def _start(options: argparse.Namespace) -> Report:
+    from speccompose.device import rollout_report, work
+
+    job, roots, ports = _job(options), roots_of(options), this_board()
+    work.begin(job, _again(options), roots, ports=ports)
+    return rollout_report.rollout_report(job.stack, roots, rollout_report.Asked(), ports=ports)
+
+
+def _work(options: argparse.Namespace) -> Report:
+    from speccompose.device import hub, interrupts, pull, release_file, work
+
+    job, roots = _job(options), roots_of(options)
+    address = release_file.hub_of(job.stack, job.digest, roots)
+    token = release_file.board_token()
+    sources = pull.Sources(hub.Hub(address or _HUB, token))
+    with interrupts.signals_interrupt():
+        done = work.carry_out(job, roots, ports=this_board(), sources=sources, say=options.say)
+    return dict(done._asdict())
+
+
+def _report(options: argparse.Namespace) -> Report:
+    from speccompose.device import rollout_report
+
+    asked = rollout_report.Asked(options.digest, options.preflight, options.wait)
+    return rollout_report.rollout_report(
+        options.stack, roots_of(options), asked, ports=this_board()
+    )
+
+
+def _commit(options: argparse.Namespace) -> Report:
+    from speccompose.device import confirm, rollout_report
+    from speccompose.device.errors import LOCKED, DeviceError
+
+    roots, ports = roots_of(options), this_board()
+    try:
+        confirm.confirm(options.stack, roots, ports=ports, rollout=options.rollout, say=options.say)
+    except DeviceError as error:
+        if error.status == LOCKED:
+            raise
+        # It came too late, or there is nothing to confirm: the report says how things stand.
+    return rollout_report.rollout_report(options.stack, roots, rollout_report.Asked(), ports=ports)
+
+
+def _job(options: argparse.Namespace) -> "Job":
+    from speccompose.device import order, work
+
+    limits = work.limits_of(
+        options.within if options.action == "apply" else None, options.acceptance_within
+    )
+    wait_s = options.confirm_within
+    if wait_s is not None and options.accept == work.MEASURE:
+        wait_s += options.acceptance_within or 0.0  # the timer must outlast the measurement
+    ordered = order.Order(
+        rollout=options.rollout,
+        confirm_within_s=wait_s,
+        allow_downgrade=options.allow_downgrade,
+        force=options.force,
+        limits=limits,
+    )
+    return work.Job(
+        options.action, options.stack, options.rollout, options.digest, ordered, options.accept
+    )
+
+
+def _again(options: argparse.Namespace) -> Tuple[str, ...]:
+    """The command line of the unit: this program, the same words, another verb."""
+    words = [sys.executable, sys.argv[0], "--state", options.state, "--secrets", options.secrets]
+    words += ["work", options.action, options.stack, "--rollout", options.rollout]
+    if options.digest is not None:
+        words += ["--digest", options.digest]
+    for name in _NUMBERS:
+        value = getattr(options, name.replace("-", "_"))
+        words += ["--" + name, str(value)] if value is not None else []
+    words += ["--accept", options.accept]
+    words += ["--allow-downgrade"] if options.allow_downgrade else []
+    return tuple(words + (["--force"] if options.force else []))
+
+
+def _job_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("stage", "apply", "rollback"))
+    parser.add_argument("stack", metavar="STACK")
+    parser.add_argument("--rollout", required=True, metavar="ID", help="whose transaction it is")
+    parser.add_argument("--digest", metavar="SHA256", help="the release that it is about")
+    parser.add_argument("--counter", type=int, default=0, help="told to people only")
+    for name in _NUMBERS:
+        parser.add_argument("--" + name, type=float, metavar="S", help="seconds")
+    parser.add_argument("--accept", choices=("answer", "measure"), default="answer")
+    parser.add_argument("--allow-downgrade", action="store_true")
+    parser.add_argument("--force", action="store_true", help="although there is no way back")
+
+
+def _receive_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK")
+    parser.add_argument("--digest", required=True, metavar="SHA256")
+
+
+def _commit_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK")
+    parser.add_argument("--rollout", metavar="ID", help="whose transaction it is")
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stack", metavar="STACK")
+    parser.add_argument("--digest", metavar="SHA256", help="the release that is meant to come")
+    parser.add_argument("--preflight", action="store_true", help="what would refuse it")
+    parser.add_argument("--wait", type=float, default=0.0, metavar="S", help="for a change")
+
+
+VERBS = (
+    Verb("receive", "take a bundle from standard input", _receive_arguments, _receive),
+    Verb("start", "start an action of a rollout, and return", _job_arguments, _start),
+    Verb("work", "carry an action out; its unit calls this", _job_arguments, _work),
+    Verb("commit", "confirm a release, and report", _commit_arguments, _commit),
+    Verb("rollout", "how a rollout on a stack stands", _report_arguments, _report),
+)

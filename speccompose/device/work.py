@@ -1,0 +1,144 @@
+"""One action of a rollout, carried out on the board itself, whatever becomes of who ordered it.
+
+Layer: device (standard library, Python 3.8). ``begin`` starts a transient unit whose fixed name is
+the board's lock; ``carry_out`` is what that unit runs:
+
+    stage      pull image and weights, check, copy the release; what serves is not touched
+    apply      switch, start, prove; measure where it is asked for; wait for the confirmation
+    rollback   take back what this rollout brought, and nothing else
+"""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple, Optional, Tuple
+
+from speccompose.device import confirm, pull, state, take_down, transaction
+from speccompose.device.accept_stack import accept_stack
+from speccompose.device.errors import LOCKED, DeviceError
+from speccompose.device.file_faults import told
+from speccompose.device.incoming import incoming_folder
+from speccompose.device.order import Limits, Order
+from speccompose.device.paths import Roots, StackPaths, known_stacks
+from speccompose.device.ports import Ports, Say
+from speccompose.device.work_file import APPLY, STAGE, Work, load_work, save_work
+
+UNIT = "speccompose-apply"
+"""One per board: two transactions at once would share one memory pool."""
+
+MEASURE = "measure"
+
+
+class Job(NamedTuple):
+    """What was ordered. ``accept`` is 'measure' or 'answer'; limits are seconds."""
+
+    action: str
+    stack: str
+    rollout: str
+    digest: Optional[str]
+    order: Order
+    accept: str = "answer"
+    acceptance_s: float = 0.0
+
+
+def begin(job: Job, argv: Tuple[str, ...], roots: Roots, *, ports: Ports) -> bool:
+    """Start the unit that carries the job out; False when the same job runs or has run already.
+
+    Raises:
+        DeviceError: 12 while another one runs, 15 where no unit can be started.
+    """
+    last = load_work(job.stack, roots)
+    same = last is not None and (last.action, last.rollout, last.digest) == (
+        *(job.action, job.rollout, job.digest),
+    )
+    if is_running(ports):
+        if same:
+            return False
+        raise _locked(last)
+    save_work(job.stack, new_work(job, ports), roots)
+    ports.units.run_transient(UNIT, argv)
+    return True
+
+
+def is_running(ports: Ports) -> bool:
+    """Whether the board's unit is at work."""
+    found = ports.units.unit_state(f"{UNIT}.service")
+    return found in ("active", "activating", "deactivating", "reloading")
+
+
+def new_work(job: Job, ports: Ports) -> Work:
+    """The job as it is written down before it begins."""
+    return Work(job.action, job.rollout, job.digest, ports.machine.boot_id())
+
+
+def carry_out(job: Job, roots: Roots, *, ports: Ports, sources: pull.Sources, say: Say) -> Work:
+    """Do it and write down how it ended; what fails is told there, not raised."""
+    work = new_work(job, ports)
+    try:
+        verdict = _ACTIONS[job.action](job, roots, ports, sources, say)
+        ended = work._replace(ended=True, verdict=verdict)
+    except DeviceError as error:
+        ended = work.failed(error)
+    except OSError as error:
+        ended = work.failed(told(error))
+    save_work(job.stack, ended, roots)
+    return ended
+
+
+def _stage(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say) -> Optional[str]:
+    folder = incoming_folder(job.stack, str(job.digest), roots)
+    transaction.refuse_before_pull(folder, roots, ports=ports)
+    pull.pull_stack(folder, roots, ports=ports, sources=sources, say=say)
+    transaction.stage(folder, roots, ports=ports, say=say, order=job.order)
+    return None
+
+
+def _apply(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say) -> Optional[str]:
+    del sources
+    done = transaction.switch(job.stack, roots, ports=ports, say=say, order=job.order)
+    if job.accept != MEASURE or done.phase != state.UNCONFIRMED:
+        return None
+    return accept_stack(job.stack, roots, ports=ports, say=say).verdict.outcome
+
+
+def _rollback(
+    job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
+) -> Optional[str]:
+    """On a board that does not run this rollout's release, nothing happens."""
+    del sources
+    paths = StackPaths(job.stack, roots)
+    record = state.load(paths)
+    owner = record.owner.rollout if record.owner else None
+    if record.is_open and owner == job.rollout:
+        confirm.give_up(job.stack, roots, ports=ports, rollout=job.rollout, say=say)
+        return None
+    ours = record.last is not None and record.last.rollout == job.rollout
+    if not ours or state.linked_digest(paths.current) != job.digest:
+        return None
+    if state.linked_digest(paths.previous) is not None:
+        transaction.rollback(job.stack, roots, ports=ports, say=say, order=job.order)
+    elif job.stack in known_stacks(roots):  # S13: back to nothing
+        take_down.remove(job.stack, roots, ports=ports)
+    return None
+
+
+Action = Callable[[Job, Roots, Ports, pull.Sources, Say], Optional[str]]
+_ACTIONS = {STAGE: _stage, APPLY: _apply, "rollback": _rollback}
+
+
+def limits_of(start_s: Optional[float], acceptance_s: Optional[float]) -> Limits:
+    """The phases' limits; what is not given stays as it is."""
+    limits = Limits()
+    if start_s is not None:
+        limits = limits._replace(start_s=start_s)
+    return limits if acceptance_s is None else limits._replace(accept_s=acceptance_s)
+
+
+def _locked(last: Optional[Work]) -> DeviceError:
+    what = "another operation" if last is None else f"{last.action} of rollout {last.rollout}"
+    return DeviceError(
+        LOCKED,
+        f"{what} runs on this board",
+        [f"unit: {UNIT}.service"],
+        hint="wait until it has ended",
+        code="locked",
+    )

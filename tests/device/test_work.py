@@ -1,0 +1,229 @@
+"""A rollout's actions on one board, and what the board reports meanwhile and afterwards."""
+
+import io
+
+import pytest
+
+from speccompose.device import incoming, pull, rollout_report, state, work, work_file
+from speccompose.device.confirm import confirm, expire
+from speccompose.device.errors import DeviceError
+from speccompose.device.hub import Hub
+from speccompose.device.order import Order
+from tests.device.units import FakeUnits
+
+SOURCES = pull.Sources(Hub("http://127.0.0.1:9"))
+ROLLOUT = "r1"
+
+
+@pytest.fixture
+def rolled(board):
+    """A board that received a bundle, with timers."""
+    board.ports = board.ports._replace(units=FakeUnits())
+    return board
+
+
+def receive(board, **changes) -> str:
+    folder = board.write(**changes)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    digest = board.plan(**changes).digest
+    incoming.receive("tiny", digest, io.BytesIO(incoming.pack(files)), board.roots)
+    return digest
+
+
+def job(action: str, digest: str, rollout: str = ROLLOUT, **order) -> work.Job:
+    confirm_s = 60.0 if action == "apply" else None
+    ordered = Order(rollout=rollout, confirm_within_s=confirm_s)._replace(**order)
+    return work.Job(action, "tiny", rollout, digest, ordered)
+
+
+def do(board, action: str, digest: str, rollout: str = ROLLOUT, **order):
+    return work.carry_out(
+        job(action, digest, rollout, **order),
+        board.roots,
+        ports=board.ports,
+        sources=SOURCES,
+        say=lambda progress: None,
+    )
+
+
+def report(board, **asked) -> dict:
+    return rollout_report.rollout_report(
+        "tiny", board.roots, rollout_report.Asked(**asked), ports=board.ports
+    )
+
+
+def shown(board) -> tuple:
+    said = report(board)
+    return said.get("state"), said.get("rollout"), said.get("target"), said.get("reason")
+
+
+def bring(board, rollout: str = ROLLOUT, **changes) -> str:
+    digest = receive(board, **changes)
+    do(board, "stage", digest, rollout)
+    do(board, "apply", digest, rollout)
+    return digest
+
+
+def test_a_board_that_knows_nothing_is_idle(rolled):
+    said = report(rolled)
+    assert said["state"] == "idle"
+    assert not {"rollout", "digest", "running", "healthy"} & set(said)
+
+
+def test_stage_apply_confirm(rolled):
+    digest = receive(rolled)
+    assert do(rolled, "stage", digest).code is None
+    assert shown(rolled) == ("staged", ROLLOUT, digest, None)
+    assert "digest" not in report(rolled)
+    assert do(rolled, "apply", digest).code is None
+    assert shown(rolled) == ("unconfirmed", ROLLOUT, digest, None)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    assert shown(rolled) == ("committed", ROLLOUT, digest, None)
+    said = report(rolled)
+    assert (said["digest"], said["healthy"], said["restarts"]) == (digest, True, 0)
+
+
+def test_while_the_next_one_is_staged_the_old_one_is_still_told(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = receive(rolled, extra=(), method="none")
+    do(rolled, "stage", new, "r2")
+    said = report(rolled)
+    assert (said["state"], said["rollout"], said["target"]) == ("staged", "r2", new)
+    assert said["digest"] == old
+
+
+def test_a_stage_that_fails_is_told_and_nothing_that_serves_is_touched(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = receive(rolled, image="gone:1")
+    assert do(rolled, "stage", new, "r2").code is not None
+    said = report(rolled)
+    assert (said["state"], said["rollout"], said["target"]) == ("idle", "r2", new)
+    assert said["reason"]
+    assert (said["digest"], said["healthy"]) == (old, True)
+
+
+def test_a_release_that_never_gets_ready_is_rolled_back(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = receive(rolled, extra=("--never-ready",), deadline_s=2)
+    do(rolled, "stage", new, "r2")
+    assert do(rolled, "apply", new, "r2").code is not None
+    said = report(rolled)
+    assert (said["state"], said["rollout"], said["target"]) == ("rolled_back", "r2", new)
+    assert (said["digest"], said["healthy"]) == (old, True)
+
+
+def test_what_nobody_confirms_goes_back(rolled):
+    digest = bring(rolled)
+    rolled.machine.clock_s += 61
+    expire("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    said = report(rolled)
+    assert said["state"] == "rolled_back"
+    assert said.get("digest") != digest
+
+
+def test_s11_a_committed_release_is_taken_back_to_the_one_before(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = bring(rolled, "r2", extra=(), method="none")
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout="r2")
+    assert do(rolled, "rollback", new, "r2").code is None
+    assert report(rolled)["digest"] == old
+
+
+def test_s13_a_first_install_is_taken_back_to_nothing(rolled):
+    digest = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    assert do(rolled, "rollback", digest).code is None
+    assert "digest" not in report(rolled)
+    assert rolled.docker.containers == {}
+
+
+def test_an_unconfirmed_release_is_given_up(rolled):
+    digest = bring(rolled)
+    do(rolled, "rollback", digest)
+    assert report(rolled).get("digest") is None
+
+
+@pytest.mark.parametrize("whose", ["r0", ROLLOUT])
+def test_a_rollback_takes_nothing_that_is_not_its_own(rolled, whose):
+    bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    before = report(rolled)["digest"]
+    other = "sha256:" + "9" * 64 if whose == ROLLOUT else before
+    assert do(rolled, "rollback", other, whose).code is None
+    assert report(rolled)["digest"] == before
+
+
+def test_another_rollout_is_kept_out_while_one_waits(rolled):
+    digest = bring(rolled)
+    new = receive(rolled, extra=(), method="none")
+    assert do(rolled, "stage", new, "r2").code == "claimed"
+    state_now = state.load(rolled.paths)
+    assert (state_now.phase, state_now.digest) == ("unconfirmed", digest)
+
+
+def test_the_unit_is_started_once_and_another_job_is_locked_out(rolled):
+    digest = receive(rolled)
+    first = work.begin(job("stage", digest), ("check", "work"), rolled.roots, ports=rolled.ports)
+    again = work.begin(job("stage", digest), ("check", "work"), rolled.roots, ports=rolled.ports)
+    assert (first, again) == (True, False)
+    assert rolled.ports.units.started == [(work.UNIT, ("check", "work"))]
+    other = job("stage", digest, "r2")
+    with pytest.raises(DeviceError) as caught:
+        work.begin(other, ("check", "work"), rolled.roots, ports=rolled.ports)
+    assert (caught.value.status, caught.value.code) == (12, "locked")
+    assert report(rolled)["running"] == "stage"
+
+
+def test_a_unit_that_the_power_took_is_told_as_interrupted(rolled):
+    digest = receive(rolled)
+    work.begin(job("stage", digest), ("check", "work"), rolled.roots, ports=rolled.ports)
+    rolled.ports.units.states = {}
+    assert shown(rolled) == ("idle", ROLLOUT, digest, "interrupted")
+
+
+def test_what_is_still_measured_is_not_offered_for_confirmation(rolled):
+    digest = bring(rolled)
+    work_file.save_work("tiny", work_file.Work("apply", ROLLOUT, digest, boot="b"), rolled.roots)
+    rolled.ports.units.states = {f"{work.UNIT}.service": "active"}
+    assert report(rolled)["state"] == "checking"
+
+
+def test_a_report_waits_until_something_changes(rolled):
+    started = rolled.machine.clock_s
+    report(rolled, wait_s=20.0)
+    assert rolled.machine.clock_s - started == pytest.approx(20.0)
+    digest = receive(rolled)
+
+    def change() -> None:
+        rolled.machine.on_sleep = lambda: None
+        do(rolled, "stage", digest)
+
+    rolled.machine.on_sleep = change
+    started = rolled.machine.clock_s
+    assert report(rolled, wait_s=20.0)["state"] == "staged"
+    assert rolled.machine.clock_s - started < 20.0
+
+
+def test_s24_what_keeps_the_stack_out_is_told_by_code(rolled):
+    digest = receive(rolled)
+    assert report(rolled, digest=digest, preflight=True)["unfit"] == []
+    rolled.machine.port_fault = "in use"
+    codes = [item["code"] for item in report(rolled, digest=digest, preflight=True)["unfit"]]
+    assert codes == ["port_taken"]
+
+
+def test_s23_a_held_board_says_so(rolled):
+    rolled.roots.state.mkdir(parents=True, exist_ok=True)
+    (rolled.roots.state / "hold").write_text("robot is moving")
+    assert "robot is moving" in report(rolled)["hold"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"action": "fly"}', '{"action": "stage"}'])
+def test_a_damaged_work_file_is_none(rolled, text):
+    rolled.roots.stacks.mkdir(parents=True, exist_ok=True)
+    (rolled.roots.stacks / ".tiny.work.json").write_text(text)
+    assert work_file.load_work("tiny", rolled.roots) is None
