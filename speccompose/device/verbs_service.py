@@ -20,7 +20,9 @@ def _watch(options: argparse.Namespace) -> Report:
     ports, roots = this_board(), roots_of(options)
     if options.all:
         return watch_all.watch_all(roots, ports=ports, say=options.say)
-    return watch_all.watch_one(name_of(options), roots, ports=ports, say=options.say)
+    return watch_all.watch_one(
+        name_of(options), roots, ports=ports, say=options.say, token_s=options.token_s
+    )
 
 
 def _power(options: argparse.Namespace) -> Report:
@@ -60,6 +62,8 @@ def _power_arguments(parser: argparse.ArgumentParser) -> None:
 def _watch_arguments(parser: argparse.ArgumentParser) -> None:
     stack_argument(parser)
     parser.add_argument("--all", action="store_true", help="every stack of this board")
+    text = "how long one token may take (60)"
+    parser.add_argument("--token-s", type=float, metavar="S", help=text)
 
 
 VERBS = (

@@ -66,8 +66,10 @@ class Pass(NamedTuple):
         return {**self._asdict(), "notes": [dict(note._asdict()) for note in self.notes]}
 
 
-def watch(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Pass:
-    """Look at one stack and do what has to be done.
+def watch(
+    name: str, roots: Roots, *, ports: Ports, say: Say = silent, token_s: Optional[float] = None
+) -> Pass:
+    """Look at one stack and do what has to be done; a token may take ``token_s``.
 
     Raises:
         DeviceError: 2 for an unknown stack, 15 when docker cannot be asked or watch.json cannot
@@ -86,7 +88,10 @@ def watch(name: str, roots: Roots, *, ports: Ports, say: Say = silent) -> Pass:
     plan = claimed_plan(paths, digest)
     if plan is None or digest is None:
         return Pass(name, LEFT, NOTHING, "its current release cannot be read", 0)
-    return _Watch(paths, plan, record, ports, say).run()
+    rules = Rules(float(plan.health.start_deadline_s))
+    if token_s is not None:
+        rules = rules._replace(token_s=token_s)
+    return _Watch(paths, plan, record, ports, say).run(rules)
 
 
 class _Watch:
@@ -103,10 +108,9 @@ class _Watch:
         self._keys = installed_keys(paths)
         self._was = self._remembered()
 
-    def run(self) -> Pass:
+    def run(self, rules: Rules) -> Pass:
         """Look, judge, act, remember."""
         server = self._ports.connect(self._plan, installed_key(self._plan, self._paths))
-        rules = Rules(float(self._plan.health.start_deadline_s))
         found = look(
             self._paths,
             self._plan,
@@ -119,9 +123,7 @@ class _Watch:
         now = self._was._replace(
             state=judged.state, reason=judged.reason, memory=judged.memory, mark=None
         )
-        if judged.action == RESTART:
-            return self._act(judged, now, found)
-        if judged.action == GIVE_UP:
+        if judged.action in (RESTART, GIVE_UP):
             return self._act(judged, now, found)
         if judged.state == SERVING and found.container is not None:
             now = look_deeper(now, found, self._plan, server, paths=self._paths, ports=self._ports)

@@ -34,13 +34,15 @@ def watch_all(roots: Roots, *, ports: Ports, say: Say) -> Dict[str, object]:
     return {"stacks": seen}
 
 
-def watch_one(name: str, roots: Roots, *, ports: Ports, say: Say) -> Dict[str, object]:
+def watch_one(
+    name: str, roots: Roots, *, ports: Ports, say: Say, token_s: Optional[float] = None
+) -> Dict[str, object]:
     """One look, for a person or a script.
 
     Raises:
         DeviceError: 9 when the stack is dead or given up, and what was done; else as ``watch``.
     """
-    found = watch(name, roots, ports=ports, say=say)
+    found = watch(name, roots, ports=ports, say=say, token_s=token_s)
     if found.state in (DEAD, DEGRADED):
         raise DeviceError(
             HEALTH,

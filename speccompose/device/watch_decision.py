@@ -41,7 +41,7 @@ class Rules(NamedTuple):
     ``restarts`` in an hour, and as many in a row after none of which it served: starts that take
     half an hour each would never be three in an hour. ``strikes``: looks in a row that make a
     running engine dead; ``blind_strikes`` where it shows no counters, so that a queue cannot be
-    told from a deadlock.
+    told from a deadlock. ``token_s``: how long a look waits for one token.
     """
 
     start_deadline_s: float
@@ -49,6 +49,7 @@ class Rules(NamedTuple):
     strikes: int = 3
     blind_strikes: int = 5
     idle_token_every_s: float = 300.0
+    token_s: float = 60.0
 
 
 class Seen(NamedTuple):

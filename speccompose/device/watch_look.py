@@ -25,7 +25,6 @@ from speccompose.device.watch_decision import (
 )
 from speccompose.device.watch_metrics import read_activity
 
-TOKEN_S = 60.0
 METRICS_S = 30.0
 EVENTS_S = 15.0
 _EVENTS_BACK_S = 86400
@@ -66,7 +65,7 @@ def look(
     metrics = server.metrics(METRICS_S) if seen.health == 200 else None
     seen = seen._replace(activity=read_activity(metrics, plan.engine))
     if needs_token(memory, seen, rules):
-        seen = seen._replace(token=_outcome(server.first_token(plan.served_name, TOKEN_S)))
+        seen = seen._replace(token=_outcome(server.first_token(plan.served_name, rules.token_s)))
     return Look(seen._replace(at_s=ports.machine.boot_s()), found, metrics)
 
 
