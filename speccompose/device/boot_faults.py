@@ -12,7 +12,7 @@ import json
 import pkgutil
 import re
 from functools import lru_cache
-from typing import Dict, List, NamedTuple, Optional, Pattern, Sequence, Tuple
+from typing import Dict, NamedTuple, Optional, Pattern, Sequence, Tuple
 
 MOST_LINES = 20000
 """Of a longer log the last ones are read."""
@@ -20,7 +20,7 @@ MOST_LINES = 20000
 NEAR_LINES = 80
 """How far above its error a traceback's telling line may stand."""
 
-_LINE_CHARACTERS = 2000
+_LINE_CHARACTERS = 1000
 _SHOWN_CHARACTERS = 300
 _KINDS = ("cause", "general", "consequence")
 _ANY = "any"
@@ -70,7 +70,8 @@ def explain(
 ) -> Tuple[Explanation, ...]:
     """What a log tells: causes in the order in which they happened, consequences last.
 
-    One line of the log is one fault, and one fault is told once. ``engine`` None takes all.
+    One line of the log is one fault, and one fault is told once. The exit status tells where the
+    log does not. ``engine`` None takes all.
     """
     lines = [line[:_LINE_CHARACTERS] for line in log.splitlines()[-MOST_LINES:]]
     wanted = [rule for rule in rules() if engine is None or rule.engine in (engine, _ANY)]
@@ -80,12 +81,14 @@ def explain(
         if number is not None and number not in taken:
             taken[number] = (place, rule)
     told = [_told(rule, lines[number], number + 1) for number, (_, rule) in taken.items()]
-    known = {item.id for item in told}
-    for rule in wanted:
-        if exit_status in rule.exit_statuses and rule.id not in known:
-            told.append(_told(rule, f"exit status {exit_status}", 0))
+    if not any(item.kind == "cause" for item in told):
+        ended = [rule for rule in wanted if exit_status in rule.exit_statuses]
+        told += [_told(rule, f"exit status {exit_status}", 0) for rule in ended]
     told.sort(key=lambda item: (_KINDS.index(item.kind), item.line))
-    return tuple({item.id: item for item in reversed(told)}[one] for one in _ids(told))
+    first: Dict[str, Explanation] = {}
+    for item in told:
+        first.setdefault(item.id, item)
+    return tuple(first.values())
 
 
 def cause_of(
@@ -94,10 +97,6 @@ def cause_of(
     """The first cause; None when nothing in the log is known."""
     found = explain(log, engine=engine, exit_status=exit_status)
     return found[0] if found and found[0].kind != "consequence" else None
-
-
-def _ids(told: Sequence[Explanation]) -> List[str]:
-    return list(dict.fromkeys(item.id for item in told))
 
 
 def _told(rule: Rule, line: str, number: int) -> Explanation:
