@@ -82,7 +82,7 @@ class World:
         ]
         self.engine = SimulatedEngine(boards, self.clock, seed=seed)
         self.journal = MemoryJournal(made)
-        self.inbox: list[tuple[Callable[["World"], bool], Entry]] = []
+        self.inbox: list[tuple[Callable[[World], bool], Entry]] = []
 
     def controller(self, **ports: Any) -> Controller:
         return Controller(
