@@ -33,7 +33,8 @@ class Sample(NamedTuple):
 
     ``arrivals`` holds when tokens came and how many at once. ``drafted`` and ``accepted`` are the
     engine's own counts for this answer, None where it gives none. ``text`` is all that was
-    generated, ``reply`` the part of it that is not thinking.
+    generated, ``reply`` the part of it that is not thinking. ``gaps``: the times between arrivals
+    where somebody else measured and told them beside the first and the last.
     """
 
     started: float
@@ -46,6 +47,7 @@ class Sample(NamedTuple):
     error: Optional[str] = None
     reply: str = ""
     category: Optional[str] = None
+    gaps: Optional[Tuple[float, ...]] = None
 
     @property
     def ttft_s(self) -> Optional[float]:
@@ -67,6 +69,8 @@ class Sample(NamedTuple):
     @property
     def gaps_s(self) -> List[float]:
         """Times between arrivals: what a reader sees as stutter."""
+        if self.gaps is not None:
+            return list(self.gaps)
         times = [when for when, _ in self.arrivals]
         return [times[i + 1] - times[i] for i in range(len(times) - 1)]
 
