@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Tuple
 from speccompose.device.verb import Report, Verb, roots_of, this_board
 
 if TYPE_CHECKING:
+    from speccompose.device.enrolment import Enrolled
     from speccompose.device.work import Job
 
 _HUB = "https://huggingface.co"
@@ -70,6 +71,24 @@ def _commit(options: argparse.Namespace) -> Report:
     return rollout_report.rollout_report(options.stack, roots, rollout_report.Asked(), ports=ports)
 
 
+def _enroll(options: argparse.Namespace) -> Report:
+    from pathlib import Path
+
+    from speccompose.device import enrolment
+
+    if options.undo:
+        return _told(enrolment.unenroll(dry_run=options.check))
+    signers = sys.stdin.buffer.read(1 << 20) if options.signers else None
+    source, roots = Path(sys.argv[0]).resolve(), roots_of(options)
+    return _told(
+        enrolment.enroll(options.user, source, roots, signers=signers, dry_run=options.check)
+    )
+
+
+def _told(done: "Enrolled") -> Report:
+    return {**done._asdict(), "changed": done.changed}
+
+
 def _job(options: argparse.Namespace) -> "Job":
     from speccompose.device import order, work
 
@@ -123,6 +142,13 @@ def _receive_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--digest", required=True, metavar="SHA256")
 
 
+def _enroll_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--user", default="", metavar="NAME", help="who deploys to this board")
+    parser.add_argument("--signers", action="store_true", help="allowed signers come on stdin")
+    parser.add_argument("--undo", action="store_true", help="take the sudo rule away again")
+    parser.add_argument("--check", action="store_true", help="say what would change, no more")
+
+
 def _commit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK")
     parser.add_argument("--rollout", metavar="ID", help="whose transaction it is")
@@ -140,5 +166,6 @@ VERBS = (
     Verb("start", "start an action of a rollout, and return", _job_arguments, _start),
     Verb("work", "carry an action out; its unit calls this", _job_arguments, _work),
     Verb("commit", "confirm a release, and report", _commit_arguments, _commit),
+    Verb("enroll", "give a fleet what it needs here, once", _enroll_arguments, _enroll),
     Verb("rollout", "how a rollout on a stack stands", _report_arguments, _report),
 )
