@@ -6,7 +6,7 @@ Layer: device (standard library, Python 3.8). Pure: observed texts become findin
 from __future__ import annotations
 
 import re
-from typing import List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from speccompose.device.command import Completed
 from speccompose.device.docker_answers import json_object, last_line, version_numbers
@@ -144,39 +144,33 @@ def _compose(observed: Observed) -> List[HostFinding]:
         text = "\n".join(("Docker Compose 2 or newer is not installed", *lines))
         hint = f"{INSTALL_COMPOSE}, or on a development machine: make engine"
         return [error("no_compose", text, hint)]
-    found = []
     listed = next((v for k, v in observed.outputs.items() if k.endswith(" ls --all --quiet")), None)
     mismatch = _TOO_NEW.search(listed.err) if listed is not None and listed.status else None
-    if mismatch:
-        found.append(_api_mismatch(f"docker compose ls: {mismatch.group(0)}"))
+    found = [_api_mismatch(f"docker compose ls: {mismatch.group(0)}")] if mismatch else []
+    return [*found, *_compose_version(version, modern_store(observed))]
+
+
+def _compose_version(version: Tuple[int, ...], modern: bool) -> List[HostFinding]:
+    """Versions that lack something, or were seen to do something wrong."""
+    if not version:
+        return []
     shown = ".".join(str(part) for part in version)
-    if version and version < _WAIT_COMPOSE:
-        found.append(
-            warning(
-                "compose_old",
-                f"Compose {shown} has no `up --wait --wait-timeout`, which the units need",
-                "Compose 2.16 or newer has it",
-                fix=("sudo apt-get install --only-upgrade docker-compose-plugin",),
-            )
-        )
+    update = ("sudo apt-get install --only-upgrade docker-compose-plugin",)
+    found = []
+    if version < _WAIT_COMPOSE:
+        text = f"Compose {shown} has no `up --wait --wait-timeout`, which the units need"
+        found.append(warning("compose_old", text, "Compose 2.16 or newer has it", fix=update))
     if version[:3] in _HALF_RUNTIME:
-        found.append(
-            warning(
-                "compose_half_runtime",
-                f"Compose {shown} was seen to apply `runtime: nvidia` by half (Orin NX)",
-                "deploy proves that the GPU is used; another Compose is safer",
-                fix=("sudo apt-get install --only-upgrade docker-compose-plugin",),
-            )
+        text = f"Compose {shown} was seen to apply `runtime: nvidia` by half (Orin NX)"
+        hint = "deploy proves that the GPU is used; another Compose is safer"
+        found.append(warning("compose_half_runtime", text, hint, fix=update))
+    if version < _RECREATES_BELOW and modern:
+        text = (
+            f"Compose {shown} may recreate containers although nothing changed "
+            "(containerd image store)"
         )
-    if version and version < _RECREATES_BELOW and modern_store(observed):
-        found.append(
-            info(
-                "compose_recreates",
-                f"Compose {shown} may recreate containers although nothing changed "
-                "(containerd image store)",
-                "mended in Compose 5.5; expect one recreation when it comes",
-            )
-        )
+        hint = "mended in Compose 5.5; expect one recreation when it comes"
+        found.append(info("compose_recreates", text, hint))
     return found
 
 
@@ -203,30 +197,8 @@ def _engine_version(observed: Observed) -> List[HostFinding]:
 
 def _kind_of_engine(observed: Observed, needs: Needs) -> List[HostFinding]:
     body = engine_body(observed)
-    security = [text.split(",")[0] for text in texts_at(body, "SecurityOptions")]
+    found = _users(body, needs)
     root = text_at(body, "DockerRootDir")
-    bad = error if needs.host_network else warning
-    found = []
-    if "name=rootless" in security:
-        found.append(
-            bad(
-                "docker_rootless",
-                "docker runs without root: `network_mode: host` is not this host's network there",
-                "use the system's docker daemon",
-                evidence=("docker info: SecurityOptions name=rootless",),
-                fix=("docker context use default", "sudo systemctl enable --now docker"),
-            )
-        )
-    elif "name=userns" in security:
-        found.append(
-            bad(
-                "docker_userns",
-                "docker remaps users: a container cannot use the host's network that way",
-                "remove userns-remap from /etc/docker/daemon.json",
-                evidence=("docker info: SecurityOptions name=userns",),
-                fix=("sudo systemctl restart docker",),
-            )
-        )
     if root.startswith("/var/snap/"):
         inside = observed.state_root.startswith("/home/")
         found.append(
@@ -247,6 +219,33 @@ def _kind_of_engine(observed: Observed, needs: Needs) -> List[HostFinding]:
             )
         )
     return found
+
+
+def _users(body: Dict[str, object], needs: Needs) -> List[HostFinding]:
+    """Daemons whose containers are in a user namespace: the host's network is not theirs."""
+    security = [text.split(",")[0] for text in texts_at(body, "SecurityOptions")]
+    say = error if needs.host_network else warning
+    if "name=rootless" in security:
+        return [
+            say(
+                "docker_rootless",
+                "docker runs without root: `network_mode: host` is not this host's network there",
+                "use the system's docker daemon",
+                evidence=("docker info: SecurityOptions name=rootless",),
+                fix=("docker context use default", "sudo systemctl enable --now docker"),
+            )
+        ]
+    if "name=userns" in security:
+        return [
+            say(
+                "docker_userns",
+                "docker remaps users: a container cannot use the host's network that way",
+                "remove userns-remap from /etc/docker/daemon.json",
+                evidence=("docker info: SecurityOptions name=userns",),
+                fix=("sudo systemctl restart docker",),
+            )
+        ]
+    return []
 
 
 def _elsewhere(observed: Observed) -> List[HostFinding]:

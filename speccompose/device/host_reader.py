@@ -135,8 +135,8 @@ class HostReader:
 
     def reach(self, url: str, timeout_s: float) -> Reached:
         """Ask for a page's head; any answer at all is an answer."""
-        request = urllib.request.Request(url, method="HEAD")
         try:
+            request = urllib.request.Request(url, method="HEAD")
             with urllib.request.urlopen(request, timeout=timeout_s) as reply:
                 return Reached(None, _date(reply.headers.get("Date")))
         except urllib.error.HTTPError as reply:
