@@ -91,8 +91,7 @@ def keep(name: str, verdict: Verdict, here: Here, *, strict: bool) -> None:
     verdict that was left open. A store that cannot be written costs a note, not the verdict.
     """
     document = installed_document(name, here.settings)
-    power_mode = detect_device(read_machine()).power_mode
-    key = None if document is None else document_key(document, power_mode)
+    key = None if document is None else document_key(document, power_mode_here())
     if key is None or verdict.synthetic or verdict.outcome not in KEPT or not verdict.comparisons:
         return
     speed = verdict.comparisons[0]
@@ -108,6 +107,11 @@ def keep(name: str, verdict: Verdict, here: Here, *, strict: bool) -> None:
         add_result(Path(here.settings.state_root), result)
     except DataError as error:
         here.say(Progress("note", error.brief))
+
+
+def power_mode_here() -> str | None:
+    """The power mode of this board, as detection tells it; part of every result's key."""
+    return detect_device(read_machine()).power_mode
 
 
 def status_of(outcome: str, *, strict: bool) -> ExitStatus:

@@ -19,6 +19,7 @@ import time
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+GOLDEN = 0.6180339887
 LLAMA_CPP, VLLM = "llama.cpp", "vllm"
 WORDS = """
 river stone lantern maple cloud harbour engine copper velvet orchard signal winter
@@ -97,6 +98,7 @@ class State:
             ("drafts", "draft_tokens", "accepted_tokens", "tokens", "preemptions"), 0
         )
         self.positions = [0] * script.depth
+        self.drawn = 0.0
         self.stop = threading.Event()
         self.bodies: list[dict] = []
 
@@ -145,8 +147,9 @@ class State:
         """How many drafted tokens are accepted; a later one only with all before it."""
         script = self.script
         if script.positions:
-            chance = self.rng.random()
-            return sum(chance < share for share in script.positions[:depth])
+            # Evenly spread instead of random: few drafts show the shares already.
+            self.drawn = (self.drawn + GOLDEN) % 1.0
+            return sum(self.drawn < share for share in script.positions[:depth])
         share = (script.accepted_length - 1.0) / script.depth
         return sum(self.rng.random() < share for _ in range(depth))
 

@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "deploy": ("serve", "bring a stack up on this board and prove it"),
     "verify": ("serve", "health, then one real answer"),
     "accept": ("accept", "measure whether speculation pays here"),
+    "tune": ("tune", "find the depth at which it pays most"),
     "status": ("serve", "what runs, since when, and how it does"),
     "logs": ("serve", "the server's log"),
     "stop": ("serve", "stop a stack; it stays installed"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional
 
@@ -32,23 +33,45 @@ class Artifacts:
             "conditions": conditions.as_dict(),
             "samples": [_sample(sample) for sample in window.load.samples],
         }
-        self._write("runs.jsonl", json.dumps(line) + "\n", append=True)
-
-    def finish(self, result: Mapping[str, object]) -> None:
-        """Write the result."""
-        self._write("result.json", json.dumps(result, indent=2) + "\n", append=False)
-
-    def _write(self, name: str, text: str, append: bool) -> None:
         if self.folder is None:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / name).open("a" if append else "w", encoding="utf-8") as target:
-                target.write(text)
+            with (self.folder / "runs.jsonl").open("a", encoding="utf-8") as target:
+                target.write(json.dumps(line) + "\n")
                 target.flush()
                 os.fsync(target.fileno())
         except OSError as error:
-            self.fault = f"the measurements cannot be kept in {self.folder}: {error.strerror}"
+            self.fault = unkept(self.folder, error)
+
+    def finish(self, result: Mapping[str, object]) -> None:
+        """Write the result, whole or not at all."""
+        if self.folder is None:
+            return
+        fault = write_whole(self.folder / "result.json", json.dumps(result, indent=2) + "\n")
+        self.fault = fault or self.fault
+
+
+def write_whole(path: Path, text: str) -> Optional[str]:
+    """Write a file that is never seen half written; why it could not be, None when it was."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with new.open("w", encoding="utf-8") as target:
+            target.write(text)
+            target.flush()
+            os.fsync(target.fileno())
+        os.replace(str(new), str(path))
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        return unkept(path.parent, error)
+    return None
+
+
+def unkept(folder: Path, error: OSError) -> str:
+    """The fault of a measurement that could not be written down."""
+    return f"the measurements cannot be kept in {folder}: {error.strerror}"
 
 
 def _sample(sample: Sample) -> List[Optional[float]]:

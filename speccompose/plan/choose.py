@@ -5,6 +5,7 @@ and the budget takes the first that fits; the last one is always "no speculation
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from speccompose.errors import MemoryFitError, SpecComposeError, SpeculationError
 from speccompose.plan.budget import fit_memory
@@ -13,12 +14,13 @@ from speccompose.plan.plain import without_speculation
 from speccompose.plan.predict import with_predictions
 from speccompose.plan.speculate import propose_speculation
 from speccompose.plan.too_big import TooBigError
+from speccompose.plan.tuned import at_tuned_depths
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Finding, info
 from speccompose.vocab.image import ImageChoice, ImageRanking
-from speccompose.vocab.measured import MeasuredResult
+from speccompose.vocab.measured import StoredResult
 from speccompose.vocab.model import ModelEntry
 from speccompose.vocab.plan import MemoryPlan, SpeculationPlan
 from speccompose.vocab.request import StackRequest
@@ -40,7 +42,7 @@ def first_that_fits(
     *,
     request: StackRequest,
     catalog: Catalog,
-    measured: tuple[MeasuredResult, ...] = (),
+    measured: tuple[StoredResult, ...] = (),
 ) -> Fit:
     """Take the best candidate that memory allows; ``measured`` is what this board has shown.
 
@@ -56,6 +58,14 @@ def first_that_fits(
         except SpeculationError as error:
             refused.append(error)
             continue
+        proposals = at_tuned_depths(
+            proposals,
+            choice,
+            device,
+            measured,
+            request=request,
+            propose=partial(_proposed, device, choice, model, catalog),
+        )
         told = with_predictions(device, choice, proposals, model, request, catalog)
         for speculation in order_by_results(told, choice, device, measured, request):
             try:
@@ -71,6 +81,16 @@ def first_that_fits(
     if too_big:
         raise too_big[0]
     raise _refusal(device, model, ranking, request=request, catalog=catalog, refused=refused)
+
+
+def _proposed(
+    device: ResolvedDevice,
+    choice: ImageChoice,
+    model: ModelEntry,
+    catalog: Catalog,
+    request: StackRequest,
+) -> tuple[SpeculationPlan, ...]:
+    return propose_speculation(device, choice, model, request, catalog)
 
 
 def _skipped(error: MemoryFitError) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from speccompose.vocab.device import Family
 from speccompose.vocab.engine import Fault
 from speccompose.vocab.method import MethodEntry, MethodId
 from speccompose.vocab.model import ModelEntry, Pairing
+from speccompose.vocab.request import MAX_DEPTH
 
 
 class DepthLimits(Frozen, frozen=True, kw_only=True):
@@ -93,6 +94,30 @@ def starting_depth(method: MethodEntry, pairing: Pairing | None, family: Family)
     if pairing is not None and pairing.depth is not None:
         return pairing.depth, "published for the pair"
     return method.depth_default, f"where {method.id} starts"
+
+
+TUNING_RANGE: dict[MethodId, tuple[int, int]] = {
+    "mtp": (1, 5),
+    "dflash": (3, 15),
+    "dspark": (1, 8),
+    "eagle3": (1, 7),
+    "draft_model": (2, 8),
+    "ngram": (2, 8),
+}
+"""Depths that a search looks at where nobody names any: around the starting points, as the
+tutorials on speculative decoding for Jetson and the published curves go. A block's own limit goes
+before the upper end of dflash and dspark."""
+
+
+def tuning_depths(method: MethodId, limits: DepthLimits, start: int) -> tuple[int, ...]:
+    """Depths worth a measurement with one checkpoint, ascending; the start is always among them."""
+    low, high = TUNING_RANGE[method]
+    if limits.highest is not None:
+        high = min(limits.highest, MAX_DEPTH)
+    # A checkpoint whose valid depths begin above the range (dspark inside the target) has its own.
+    high = max(high, limits.lowest)
+    found = {depth for depth in range(min(low, high), high + 1) if limits.allows(depth)}
+    return tuple(sorted(found | {start}))
 
 
 def explain_clamp(limits: DepthLimits, wanted: int, depth: int) -> str:

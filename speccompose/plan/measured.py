@@ -12,7 +12,13 @@ from speccompose.vocab.document import PlanDocument
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding, info, warning
 from speccompose.vocab.image import ImageChoice
-from speccompose.vocab.measured import MeasuredKey, MeasuredResult
+from speccompose.vocab.measured import (
+    MeasuredKey,
+    MeasuredResult,
+    StoredResult,
+    TunedKey,
+    TunedResult,
+)
 from speccompose.vocab.plan import SpeculationPlan
 from speccompose.vocab.request import StackRequest
 
@@ -25,18 +31,21 @@ def order_by_results(
     proposals: tuple[SpeculationPlan, ...],
     choice: ImageChoice,
     device: ResolvedDevice,
-    results: tuple[MeasuredResult, ...],
+    results: tuple[StoredResult, ...],
     request: StackRequest,
 ) -> tuple[SpeculationPlan, ...]:
     """Proposals, accepted ones first and rejected ones left out where the choice is ours.
 
     Where options leave nothing but rejected ones (--depth alone), they are kept with a warning.
     """
-    known = {result.key: result for result in results}
-    told = [
-        (plan, known.get(key) if (key := plan_key(plan, choice, device)) else None)
-        for plan in proposals
-    ]
+    known = {result.key: result for result in results if isinstance(result, MeasuredResult)}
+    tuned = {result.tuned: result for result in results if isinstance(result, TunedResult)}
+    told: list[Told] = []
+    for plan in proposals:
+        key = plan_key(plan, choice, device)
+        verdict = known.get(key) if key is not None else None
+        chosen = tuned.get(tuned_key(key, request.concurrency)) if key is not None else None
+        told.append((plan, newest(verdict, chosen, key)))
     kept = [each for each in told if not _is_rejected(each)]
     if _is_named(request) or not kept:
         return tuple(_warned(plan, result) for plan, result in told)
@@ -65,6 +74,37 @@ def plan_key(
         depth=plan.depth,
         device=device.id,
         power_mode=device.power_mode,
+    )
+
+
+def tuned_key(key: MeasuredKey, concurrency: int) -> TunedKey:
+    """The key under which a depth search for such a stack was kept."""
+    fields = {name: getattr(key, name) for name in MeasuredKey.__struct_fields__}
+    del fields["depth"]
+    return TunedKey(**fields, concurrency=concurrency)
+
+
+def newest(
+    verdict: MeasuredResult | None, tuned: TunedResult | None, key: MeasuredKey | None
+) -> MeasuredResult | None:
+    """The later of a verdict and a search, as a verdict.
+
+    A search says of its own depth that it was chosen, and of every depth that none pays where the
+    baseline won; of another depth than its own it says nothing.
+    """
+    if tuned is None or key is None or (tuned.depth and tuned.depth != key.depth):
+        return verdict
+    if verdict is not None and verdict.measured_at >= tuned.measured_at:
+        return verdict
+    return MeasuredResult(
+        key=key,
+        outcome="tuned" if tuned.depth else "rejected",
+        baseline_tokens_s=tuned.baseline_tokens_s,
+        speculative_tokens_s=tuned.tokens_s,
+        measured_at=tuned.measured_at,
+        context_tokens=tuned.context_tokens,
+        sequences=tuned.sequences,
+        dataset=tuned.dataset,
     )
 
 
@@ -108,7 +148,8 @@ def _is_rejected(told: Told) -> bool:
 def _rank(told: Told) -> float:
     """Accepted ones first, the greatest gain of them before; all others as they stand."""
     result = told[1]
-    return -result.gain_pct if result is not None and result.outcome == "accepted" else float("inf")
+    pays = result is not None and result.outcome in ("accepted", "tuned")
+    return -result.gain_pct if result is not None and pays else float("inf")
 
 
 def _reasoned(plan: SpeculationPlan, result: MeasuredResult | None) -> SpeculationPlan:
@@ -117,7 +158,7 @@ def _reasoned(plan: SpeculationPlan, result: MeasuredResult | None) -> Speculati
         return plan
     reason = f"measured here: {result.label}"
     findings = plan.findings
-    if result.outcome == "accepted":
+    if result.outcome in ("accepted", "tuned"):
         findings = tuple(each for each in findings if each.code != "predicted_loss")
     return msgspec.structs.replace(
         plan,

@@ -5,7 +5,7 @@ Layer: vocab. What stands in front of stage 1.
 
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.facts import RawFacts
-from speccompose.vocab.measured import MeasuredResult
+from speccompose.vocab.measured import StoredResult
 
 
 class BoardSource(Frozen, frozen=True, kw_only=True):
@@ -14,7 +14,7 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     ``committed_available_mib``: what the running release was planned with; a redeploy plans with
     the same figure, so that the memory it holds itself does not change its digest.
     ``elsewhere_mib``: what other stacks on this board were planned with.
-    ``measured``: what acceptances on this board found; empty when it is not this machine.
+    ``measured``: what acceptances and tunings on this board found; empty when it is not this machine.
     """
 
     device: str | None = None
@@ -23,4 +23,4 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     assume_l4t: str | None = None
     committed_available_mib: int | None = None
     elsewhere_mib: int = 0
-    measured: tuple[MeasuredResult, ...] = ()
+    measured: tuple[StoredResult, ...] = ()

@@ -1,7 +1,7 @@
-"""Verdicts as lines of <state>/results.jsonl: what was measured here is not measured twice.
+"""Results as lines of <state>/results.jsonl: what was measured here is not measured twice.
 
-Layer: world. One line per verdict, appended whole and synced; of several with one key the last
-counts. A line that cannot be read is skipped and a file that cannot be is set aside: results are
+Layer: world. One line per verdict or chosen depth, appended whole and synced; of several with one
+key the last counts. A line that cannot be read is skipped and a file that cannot be is set aside: results are
 a help to planning, and never stop it.
 """
 
@@ -12,31 +12,50 @@ import msgspec
 
 from speccompose.catalog.text_file import read_regular, read_start
 from speccompose.errors import DataError
-from speccompose.vocab.measured import MeasuredKey, MeasuredResult
+from speccompose.vocab.measured import (
+    MeasuredKey,
+    MeasuredResult,
+    StoredResult,
+    TunedKey,
+    TunedResult,
+)
 
 NAME = "results.jsonl"
 ASIDE = "results.jsonl.unreadable"
 _LARGEST = 256 * 1024 * 1024
 
 
-def read_results(state_root: Path) -> tuple[MeasuredResult, ...]:
+def read_results(state_root: Path) -> tuple[StoredResult, ...]:
     """The last result of every key; none where there is no file that can be read."""
     try:
         data = read_regular(state_root / NAME, _LARGEST)
     except OSError:
         return ()
-    decoder = msgspec.json.Decoder(MeasuredResult)
-    found: dict[MeasuredKey, MeasuredResult] = {}
+    found: dict[MeasuredKey | TunedKey, StoredResult] = {}
     for line in data.splitlines():
-        try:
-            result = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            continue
-        found[result.key] = result
+        result = _decoded(line)
+        if isinstance(result, MeasuredResult):
+            found[result.key] = result
+        elif isinstance(result, TunedResult):
+            found[result.tuned] = result
     return tuple(found.values())
 
 
-def add_result(state_root: Path, result: MeasuredResult) -> None:
+_VERDICTS = msgspec.json.Decoder(MeasuredResult)
+_TUNINGS = msgspec.json.Decoder(TunedResult)
+
+
+def _decoded(line: bytes) -> StoredResult | None:
+    """A line as what it is; None when it is neither."""
+    for decoder in (_VERDICTS, _TUNINGS):
+        try:
+            return decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+    return None
+
+
+def add_result(state_root: Path, result: StoredResult) -> None:
     """Append a result; on disk when this returns.
 
     Raises:
