@@ -68,7 +68,8 @@ class Attempt:
         self._paths = job.paths
         self._ports = job.ports
         self._had_timer = record.phase == state.UNCONFIRMED
-        self._record = record.opened(state.SWITCHING, self._plan.digest, before, job.owner)
+        opened = record.opened(state.SWITCHING, self._plan.digest, before, job.owner)
+        self._record = opened._replace(downgrade=job.order.allow_downgrade)
         self._before = before
         self._running = running
         self._secret = secret

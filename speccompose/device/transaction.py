@@ -25,10 +25,10 @@ from speccompose.device.api_key import planned_secret
 from speccompose.device.attempt import Attempt, Job, Outcome, is_new
 from speccompose.device.budget import phase
 from speccompose.device.claim import refuse_other
-from speccompose.device.deploy_result import ALREADY
+from speccompose.device.deploy_result import ALREADY, rolled_back
 from speccompose.device.deploy_result import DeployResult as DeployResult
 from speccompose.device.docker_cli import ContainerInfo
-from speccompose.device.errors import USAGE, DeviceError
+from speccompose.device.errors import LOCKED, USAGE, DeviceError
 from speccompose.device.file_faults import unwritable
 from speccompose.device.gate import preflight as preflight
 from speccompose.device.gate import preflight_before_pull as preflight_before_pull
@@ -133,7 +133,7 @@ def rollback(
             give_up_staged(paths, record, record.before)
         done = settle(paths, ports=ports, say=say)
         if done is not None:  # a deploy that was cut short: rolling it back was what is asked for
-            return _rolled_back(paths, done)
+            return rolled_back(paths, done)
         digest = state.linked_digest(paths.previous)
         if digest is None:
             raise DeviceError(
@@ -145,27 +145,6 @@ def rollback(
         folder = read_stack(paths.release(digest))
         back = order._replace(allow_downgrade=False)
         return _Deploy(Job(folder, paths, ports, say, back, owner), going_back=True).run()
-
-
-def _rolled_back(paths: StackPaths, done: str) -> DeployResult:
-    """What serves (or is stopped) after an unfinished deploy was undone."""
-    record = state.load(paths)
-    plan = release_plan(paths, record.digest)
-    if plan is None:
-        brief = f"{paths.name} has no release to go back to"
-        why = [f"its deploy was cut short: {done}"]
-        raise DeviceError(USAGE, brief, why, code="no_previous")
-    return DeployResult(
-        name=paths.name,
-        changed=True,
-        digest=plan.digest,
-        previous_digest=state.linked_digest(paths.previous),
-        endpoint=plan.endpoint,
-        container=record.container or "",
-        proof=None,
-        notices=(f"an open deploy was undone: {done}",),
-        phase=record.phase,
-    )
 
 
 def _untouched(digest: str, paths: StackPaths, now: Standing) -> DeployResult:
@@ -202,20 +181,28 @@ class _Deploy:
                 return self._untouched(now)
             if waits_for_the_same(now, self._job):
                 return self._untouched(now)
-            record = self._prepare(now)
+            self._prepare(now)
         except OSError as error:
             raise self._unwritten(error) from error
-        done = Attempt(self._job, record, now.before, now.running, secret).run()
+        done = Attempt(self._job, now.record, now.before, now.running, secret).run()
         return self._result(now, done)
 
     def stage_only(self) -> Staged:
         """The job up to the switch."""
         now = self._look()
+        if now.record.before is not None and now.record.phase != state.STAGED:
+            raise DeviceError(
+                LOCKED,
+                f"{self._plan.name} is in the middle of a transaction ({now.record.phase})",
+                [now.record.owner.who] if now.record.owner else [],
+                hint="confirm it, roll it back, or: recover",
+                code="open_transaction",
+            )
         try:
-            record = self._prepare(now)
+            self._prepare(now)
         except OSError as error:
             raise self._unwritten(error) from error
-        return Staged(self._plan.name, True, self._plan.digest, record.phase, record.phase)
+        return Staged(self._plan.name, True, self._plan.digest, state.STAGED, state.STAGED)
 
     def _unwritten(self, error: OSError) -> DeviceError:
         """Nothing was switched; the copy of the release that nobody knows of goes again."""
@@ -231,22 +218,26 @@ class _Deploy:
             self._note(note)
         return now
 
-    def _prepare(self, now: Standing) -> state.Record:
-        """Everything that may refuse the switch, then the release's files; returns the state."""
+    def _prepare(self, now: Standing) -> None:
+        """Everything that may refuse the switch, then the release's files.
+
+        What is open already (or stuck) stays so until the switch: it has to be undone.
+        """
         job, limits = self._job, self._job.order.limits
         for note in admit(job, now, going_back=self._going_back):
             self._note(note)
         self._preflight(now.running)
         smoke_test(self._ports, self._plan, job.say)
-        with phase("stage", limits.stage_s, self._ports):
-            stage_files(job.folder, self._paths)
-        record = now.record
-        if record.phase in (state.UNCONFIRMED, state.STAGED) or not record.is_open:
-            staged = record.opened(state.STAGED, self._plan.digest, now.before, job.owner)
-            record = staged._replace(downgrade=job.order.allow_downgrade)
-            if now.record.phase != state.UNCONFIRMED:
-                state.save(self._paths, record)
-        return record
+        try:
+            with phase("stage", limits.stage_s, self._ports):
+                stage_files(job.folder, self._paths)
+            if now.record.before is None or now.record.phase == state.STAGED:
+                digest, before = self._plan.digest, now.before
+                staged = now.record.opened(state.STAGED, digest, before, job.owner)
+                state.save(self._paths, staged)
+        except DeviceError:
+            tidy(self._paths)
+            raise
 
     def _is_installed(self, before: state.Before) -> bool:
         """Whether the folder is the installed release itself, as for `deploy NAME`."""

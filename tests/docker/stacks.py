@@ -30,6 +30,7 @@ class StackText:
     deadline_s: int = 30
     api_key_file: str | None = None
     changes: dict[str, object] = field(default_factory=dict)
+    counter: int | None = None
 
     @property
     def command(self) -> list[str]:
@@ -52,6 +53,8 @@ def write_stack(folder: Path, text: StackText) -> Path:
     plan = plan_body(text)
     (folder / "compose.yaml").write_text(json.dumps(compose_body(text), indent=2))
     (folder / "plan.json").write_text(json.dumps(plan, indent=2))
+    if text.counter is not None:
+        (folder / "release.json").write_text(json.dumps({"counter": text.counter}))
     names = sorted(path.name for path in folder.iterdir())
     lines = [f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names]
     (folder / "SHA256SUMS").write_text("".join(lines))
