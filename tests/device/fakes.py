@@ -47,6 +47,8 @@ class FakeDocker:
     calls: list[tuple[str, ...]] = field(default_factory=list)
     smoke: Callable[[tuple[str, ...]], Completed] = lambda words: ok(words, "")
     after_up: Callable[[], None] = lambda: None
+    config_hash: str = "0000"
+    in_use: set[str] = field(default_factory=set)
     _ids: itertools.count = field(default_factory=lambda: itertools.count(1))
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
@@ -71,6 +73,8 @@ class FakeDocker:
             known = words[3] if words[3] in names else image_id(words[3])
             body = [{"Id": known, "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1:3] == ("image", "rm"):
+            return self.remove_image(words)
         if words[1] == "run":
             return self.smoke(words)
         if words[1:3] == ("rm", "--force"):
@@ -92,6 +96,13 @@ class FakeDocker:
             return ok(words, self.events)
         raise AssertionError(f"unexpected: {words}")
 
+    def remove_image(self, words: tuple[str, ...]) -> Completed:
+        if words[3] in self.in_use:
+            return failed(words, "conflict: image is being used by a running container")
+        for name in [name for name in self.images if image_id(name) == words[3]]:
+            del self.images[name]
+        return ok(words, f"Deleted: {words[3]}")
+
     def compose(self, words: tuple[str, ...]) -> Completed:
         program = " ".join(words[: 2 if words[0] == "docker" else 1])
         version = self.compose_versions.get(program)
@@ -101,6 +112,8 @@ class FakeDocker:
             return ok(words, version)
         if "ls" in words:
             return ok(words, "")
+        if "config" in words:
+            return ok(words, f"{words[-1]} {self.config_hash}\n")
         project = words[words.index("--project-name") + 1]
         file = Path(words[words.index("--file") + 1])
         if "up" in words:
