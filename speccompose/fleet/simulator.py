@@ -76,12 +76,7 @@ class SimulatedEngine:
 
     def start(self, calls: Sequence[BoardCall], action: Action) -> Iterable[BoardResult]:
         """Start an action on each board."""
-        doings = {
-            "stage": SimulatedBoard.stage,
-            "apply": SimulatedBoard.apply,
-            "rollback": SimulatedBoard.rollback,
-        }
-        return self._each(calls, action, doings[action])
+        return self._each(calls, action, _STARTS[action])
 
     def poll(self, calls: Sequence[BoardCall], wait_s: float) -> Iterable[BoardResult]:
         """Wait until one of them changes, at most ``wait_s``; then read all."""
@@ -93,7 +88,7 @@ class SimulatedEngine:
 
     def confirm(self, calls: Sequence[BoardCall]) -> Iterable[BoardResult]:
         """Commit what is unconfirmed."""
-        return self._each(calls, "confirm", SimulatedBoard.confirm)
+        return self._each(calls, "confirm", lambda board, call, t: board.confirm(call, t))
 
     def _each(
         self,
@@ -129,6 +124,13 @@ class SimulatedEngine:
         if code is None:
             return BoardResult(board=board.name, outcome="ok", report=report)
         return BoardResult(board=board.name, outcome="failed", reason=code, report=report)
+
+
+_STARTS: Final[Mapping[Action, Callable[[SimulatedBoard, BoardCall, int], str | None]]] = {
+    "stage": lambda board, call, t: board.stage(call, t),
+    "apply": lambda board, call, t: board.apply(call, t),
+    "rollback": lambda board, call, t: board.rollback(call, t),
+}
 
 
 def _push(board: SimulatedBoard, call: BoardCall, t: int) -> None:

@@ -286,3 +286,33 @@ def test_stuck_boards_make_the_rollback_incomplete():
     world = World(plan("a1 b1"), {"a1": Trouble(bad={NEW: "health"}), "b1": Trouble(stuck=True)})
     assert world.run() == ExitStatus.ROLLBACK_INCOMPLETE
     assert world.phases["b1"] == "stuck"
+
+
+def test_a_board_that_forgot_a_start_it_had_acknowledged_is_not_started_again():
+    class Wiped(SimulatedBoard):
+        def report(self, t):
+            if self.state == "checking":
+                self.state, self.running, self.rollout, self.target = "idle", None, None, None
+                self.until = 10**15
+            return super().report(t)
+
+    world = World(plan("a1", "a2"))
+    world.engine.boards = {**world.engine.boards, "a1": Wiped("a1", OLD)}
+    assert world.run() == ExitStatus.ROLLOUT_HALTED
+    assert (world.phases["a1"], world.reasons["a1"]) == ("failed", "forgotten")
+    assert world.starts() == 1
+
+
+def test_a_start_that_never_arrived_is_repeated_and_given_up_at_last():
+    class Deaf(SimulatedBoard):
+        asked = 0
+
+        def apply(self, call, t):
+            Deaf.asked += 1
+            return
+
+    world = World(plan("a1", "a2"))
+    world.engine.boards = {**world.engine.boards, "a1": Deaf("a1", OLD)}
+    assert world.run() == ExitStatus.ROLLOUT_HALTED
+    assert (world.phases["a1"], world.reasons["a1"]) == ("failed", "not_started")
+    assert 1 < Deaf.asked < 6

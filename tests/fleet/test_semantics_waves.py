@@ -518,3 +518,24 @@ def test_a_thousand_random_histories_keep_the_invariants(block):
     for seed in range(block * 100, block * 100 + 100):
         world = random_world(seed)
         check(world, play(world, random.Random(seed + 1)))
+
+
+def test_s11_what_proves_itself_during_an_abort_is_not_confirmed_first():
+    rules = policy(waves=(RULES[0], replace(RULES[1], max_failures=0)))
+    bad = Trouble(bad={NEW: "health"}, slow=1.2)
+    world = World(plan("b1", "a1 a2", rules=rules), {"a1": bad, "a2": Trouble(slow=1.8)})
+    assert world.run() == ExitStatus.ROLLOUT_HALTED
+    halted = next(e.t for e in world.journal.entries if e.event == "aborting")
+    assert not [c for c in world.engine.log if c.kind == "confirm" and c.t > halted]
+    assert world.phases["a2"] == "reverted"
+
+
+def test_s07_a_board_that_was_away_is_probed_often_enough_before_promotion():
+    away = Trouble(away=((700_000, 722_000), (1_300_000, 1_322_000)))
+    rules = policy(retry_s=300, lost_after_tries=2)
+    world = World(plan("a1", "a2", rules=rules), {"a1": away})
+    assert world.run() == ExitStatus.DONE
+    begin = next(e.t for e in world.journal.entries if e.event == "baking")
+    end = next(e.t for e in world.journal.entries if e.event == "promoted")
+    answers = [c for c in world.engine.log if c.kind == "probe" and begin < c.t <= end]
+    assert sum(call.board == "a1" for call in answers) >= 3
