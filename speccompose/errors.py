@@ -124,6 +124,12 @@ class LockedError(SpecComposeError):
     status = ExitStatus.LOCKED
 
 
+class PendingError(SpecComposeError):
+    """Put off: the board is held, or not reached yet. Nothing was changed."""
+
+    status = ExitStatus.PENDING
+
+
 class RollbackIncompleteError(SpecComposeError):
     """The previous stack could not be restored."""
 

@@ -15,8 +15,10 @@ import msgspec
 
 from speccompose.device import operate, pull, transaction
 from speccompose.device.errors import DeviceError
+from speccompose.device.order import Order
 from speccompose.device.paths import known_stacks
 from speccompose.device.ports import Ports, Progress
+from speccompose.device.record import SERVING
 from speccompose.device.transaction import DeployResult
 from speccompose.errors import DataError, MemoryFitError, UsageError
 from speccompose.local_model import with_local_model
@@ -47,6 +49,7 @@ class Here(Frozen, frozen=True, kw_only=True):
     catalog: Catalog
     ports: Ports
     say: Say
+    order: Order = Order()
 
 
 def plan_here(
@@ -95,12 +98,14 @@ def deploy_folder(folder: Path, here: Here, *, offline: bool = False) -> DeployR
     What would refuse the deploy afterwards refuses it before gigabytes are brought.
     """
     place = roots(here.settings)
+    with as_our_errors():
+        transaction.refuse_early(folder, place, ports=here.ports, order=here.order)
     if not offline:
         with as_our_errors():
             transaction.refuse_before_pull(folder, place, ports=here.ports)
         pull_folder(folder, here)
     with as_our_errors():
-        return transaction.deploy(folder, place, ports=here.ports, say=here.say)
+        return transaction.deploy(folder, place, ports=here.ports, say=here.say, order=here.order)
 
 
 def pull_folder(folder: Path, here: Here) -> pull.PullResult:
@@ -215,13 +220,14 @@ def _foreseen(folder: Path, here: Here, *, offline: bool) -> tuple[Finding, ...]
     """What deploy would meet; what is only missing, it would bring first."""
     place = roots(here.settings)
     everything = transaction.preflight(folder, place, ports=here.ports)
+    refused = transaction.early_refusals(folder, place, ports=here.ports, order=here.order)
     if offline:
-        return tuple(as_finding(item) for item in everything)
+        return tuple(as_finding(item) for item in (*everything, *refused))
     brought = (item for item in everything if item.code in ("image_missing", "weights_missing"))
     left = transaction.preflight_before_pull(folder, place, ports=here.ports)
     return (
         *(info("would_pull", item.message, hint="deploy brings it first") for item in brought),
-        *(as_finding(item) for item in left),
+        *(as_finding(item) for item in (*left, *refused)),
     )
 
 
@@ -231,7 +237,7 @@ def _is_up(name: str, here: Here) -> bool:
         status = operate.status(name, roots(here.settings), ports=here.ports)
     except DeviceError:
         return False
-    up = status.phase == "committed" and status.state == "running"
+    up = status.phase in SERVING and status.state == "running"
     return up and status.health in (None, "healthy")
 
 

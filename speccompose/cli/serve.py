@@ -13,6 +13,8 @@ import msgspec
 from speccompose import serving
 from speccompose.cli import session
 from speccompose.cli.options import stack_options, stack_request
+from speccompose.cli.orders import NAMES as ORDER_NAMES
+from speccompose.cli.orders import order_options, take_order
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.progress import ProgressLine
 from speccompose.device import operate, take_down, transaction
@@ -68,18 +70,22 @@ def pull(stack: str) -> int:
 @click.argument("stack", metavar="[STACK]", required=False)
 @stack_options
 @click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded in the plan")
-@click.option("--dry-run", is_flag=True, help="show what would change; touch nothing")
+@order_options
+@click.option("--dry-run", "--check", is_flag=True, help="show what would change; touch nothing")
 @click.option("--replan", is_flag=True, help="read the board's free memory again")
 @AS_JSON
 def deploy(stack: str | None, dry_run: bool, replan: bool, as_json: bool, **values: Any) -> int:
     """Bring a stack up on this board: compare, switch, start, verify.
 
     Give plan options (--model ...), or STACK: a rendered folder or an installed name. With
-    --dry-run the exit status is 15 when something stands in the way.
+    --dry-run the exit status is 15 when something stands in the way. --force also switches where
+    the release that serves now could not be brought back.
     """
     if bool(stack) == bool(values["model"]):
         raise click.UsageError("name either --model or STACK")
+    order = take_order(values)
     with this_machine() as here:
+        here = msgspec.structs.replace(here, order=order)
         if stack is not None:
             refuse_plan_options()
             folder = serving.find_folder(stack, here.settings)
@@ -110,7 +116,7 @@ def show_preview(preview: Preview, as_json: bool) -> int:
     return int(ExitStatus.PREFLIGHT if preview.refused else ExitStatus.DONE)
 
 
-WITH_STACK = ("stack", "dry_run", "offline", "as_json")
+WITH_STACK = ("stack", "dry_run", "offline", "as_json", *ORDER_NAMES)
 
 
 def refuse_plan_options() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import List, NamedTuple
 
 from speccompose.device.attempt import Job
-from speccompose.device.claim import refuse_other
+from speccompose.device.claim import refuse_bad_id, refuse_other
 from speccompose.device.counter import read_counter, refuse_older
 from speccompose.device.errors import USAGE, DeviceError
 from speccompose.device.held import refuse_held
@@ -64,6 +64,7 @@ class _Asked(NamedTuple):
 
 def _whose(asked: _Asked) -> List[str]:
     order, name = asked.order, asked.folder.plan.name
+    refuse_bad_id(order.rollout)
     machine, record = asked.ports.machine, asked.now.record
     taken = refuse_other(name, record, order.rollout, machine, take_over=order.take_over)
     return [] if taken is None else [taken]

@@ -27,13 +27,7 @@ def owner_here(verb: str, rollout: Optional[str], machine: Machine) -> Owner:
     Raises:
         DeviceError: status 2, when the rollout's id could be something else.
     """
-    if rollout is not None and _ROLLOUT.fullmatch(rollout) is None:
-        raise DeviceError(
-            USAGE,
-            f"{rollout[:40]!r} is no rollout id",
-            ["wanted: letters, digits and . _ : -, at most 128"],
-            code="bad_rollout_id",
-        )
+    refuse_bad_id(rollout)
     return Owner(
         verb=verb,
         rollout=rollout,
@@ -43,6 +37,21 @@ def owner_here(verb: str, rollout: Optional[str], machine: Machine) -> Owner:
         boot=machine.boot_id(),
         since=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(machine.wall_s())),
     )
+
+
+def refuse_bad_id(rollout: Optional[str]) -> None:
+    """A rollout's id stands in argument lists and units.
+
+    Raises:
+        DeviceError: status 2, when it could be something else.
+    """
+    if rollout is not None and _ROLLOUT.fullmatch(rollout) is None:
+        raise DeviceError(
+            USAGE,
+            f"{rollout[:40]!r} is no rollout id",
+            ["wanted: letters, digits and . _ : -, at most 128"],
+            code="bad_rollout_id",
+        )
 
 
 def refuse_other(

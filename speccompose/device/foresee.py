@@ -18,7 +18,7 @@ from speccompose.device.gate import preflight
 from speccompose.device.order import Order
 from speccompose.device.paths import Roots, StackPaths
 from speccompose.device.ports import Ports
-from speccompose.device.preflight import ERROR
+from speccompose.device.preflight import ERROR, HostFinding
 from speccompose.device.small_file import read_small_text
 from speccompose.device.stack_folder import StackFolder, read_stack
 from speccompose.device.standing import glance, peek
@@ -56,24 +56,46 @@ def foresee(stack_dir: Path, roots: Roots, *, ports: Ports, order: Order) -> For
     current = state.linked_digest(paths.current)
     if glance(paths, plan, ports) is not None:
         return Foreseen(plan.name, ALREADY, plan.digest, current, (), (), "checked")
-    findings = [dict(item._asdict()) for item in preflight(stack_dir, roots, ports=ports)]
-    for error in _refusals(folder, paths, ports, order):
-        findings.append(_finding(error))
-    refused = any(item["severity"] == ERROR for item in findings)
+    found = [
+        *preflight(stack_dir, roots, ports=ports),
+        *early_refusals(stack_dir, roots, ports=ports, order=order),
+    ]
     return Foreseen(
         name=plan.name,
         would=INSTALL if current is None else RESTART if current == plan.digest else SWITCH,
         digest=plan.digest,
         current_digest=current,
         changes=tuple(_changes(folder, paths, current)),
-        findings=tuple(findings),
-        outcome="refused" if refused else "checked",
+        findings=tuple(dict(item._asdict()) for item in found),
+        outcome="refused" if any(item.severity == ERROR for item in found) else "checked",
     )
 
 
-def _refusals(
-    folder: StackFolder, paths: StackPaths, ports: Ports, order: Order
-) -> List[DeviceError]:
+def early_refusals(
+    stack_dir: Path, roots: Roots, *, ports: Ports, order: Order
+) -> List[HostFinding]:
+    """What a deploy would be refused with besides preflight's findings; none for what serves.
+
+    Raises:
+        DeviceError: 3 and 19 for a bad folder.
+    """
+    return [_finding(error) for error in _refusals(read_stack(stack_dir), roots, ports, order)]
+
+
+def refuse_early(stack_dir: Path, roots: Roots, *, ports: Ports, order: Order) -> None:
+    """Refuse before anything is brought what would be refused afterwards.
+
+    Raises:
+        DeviceError: the first of them; 3 and 19 for a bad folder.
+    """
+    for error in _refusals(read_stack(stack_dir), roots, ports, order):
+        raise error
+
+
+def _refusals(folder: StackFolder, roots: Roots, ports: Ports, order: Order) -> List[DeviceError]:
+    paths = StackPaths(folder.plan.name, roots)
+    if glance(paths, folder.plan, ports) is not None:
+        return []
     try:
         now = peek(paths, folder.plan, ports)
     except DeviceError as error:  # docker does not answer: preflight says so
@@ -81,9 +103,9 @@ def _refusals(
     return refusals(folder, paths, ports=ports, order=order, now=now)
 
 
-def _finding(error: DeviceError) -> Dict[str, object]:
+def _finding(error: DeviceError) -> HostFinding:
     message = "\n".join((error.brief, *error.details))
-    return {"severity": ERROR, "code": error.code, "message": message, "hint": error.hint}
+    return HostFinding(ERROR, error.code, message, error.hint)
 
 
 def _changes(folder: StackFolder, paths: StackPaths, current: Optional[str]) -> List[str]:

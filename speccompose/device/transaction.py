@@ -30,6 +30,8 @@ from speccompose.device.deploy_result import DeployResult as DeployResult
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import LOCKED, USAGE, DeviceError
 from speccompose.device.file_faults import unwritable
+from speccompose.device.foresee import early_refusals as early_refusals
+from speccompose.device.foresee import refuse_early as refuse_early
 from speccompose.device.gate import preflight as preflight
 from speccompose.device.gate import preflight_before_pull as preflight_before_pull
 from speccompose.device.gate import refuse_before_pull as refuse_before_pull

@@ -26,6 +26,9 @@ def deploy_text(done: DeployResult) -> str:
     rows = [["endpoint", done.endpoint], ["digest", done.digest]]
     if done.changed and done.previous_digest:
         rows.append(["before", done.previous_digest])
+    if done.confirm_within_s is not None:
+        text = f"rolled back in {done.confirm_within_s} s unless: speccompose confirm {done.name}"
+        rows.append(["unconfirmed", text])
     lines = [head, *columns(rows)]
     if done.proof is not None:
         lines += _proof_lines(done.proof)
