@@ -16,6 +16,7 @@ from speccompose.errors import ExitStatus, SpecComposeError
 from speccompose.plan.board_refusal import RefusedBoardError
 from speccompose.plan.export import refusal_document
 from speccompose.report.device_text import detect_document, device_text
+from speccompose.world.machine import hide_secrets
 from speccompose.world.output_file import write_output
 
 
@@ -23,7 +24,7 @@ from speccompose.world.output_file import write_output
 @click.option("--root", metavar="DIR", help="read this root folder; no command is run")
 @click.option("--facts", metavar="FILE", help="read a facts file")
 @click.option("--assume-l4t", metavar="X.Y.Z", help="take this L4T; recorded")
-@click.option("--save", metavar="FILE", help="write the facts, serial numbers removed")
+@click.option("--save", metavar="FILE", help="write the facts, serial numbers and secrets removed")
 @click.option("--json", "as_json", is_flag=True, help="device and findings as JSON")
 def detect(
     root: str | None, facts: str | None, assume_l4t: str | None, save: str | None, as_json: bool
@@ -34,7 +35,7 @@ def detect(
         catalog = session.catalog(settings)
         board = board_source({"root": root, "facts": facts, "assume_l4t": assume_l4t}, settings)
         if save is not None and board.facts is not None:
-            write_output(write_facts(board.facts), Path(save))
+            write_output(write_facts(hide_secrets(board.facts)), Path(save))
         device = pipeline.identify_board(board, catalog)
     except SpecComposeError as error:
         if as_json:

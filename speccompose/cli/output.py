@@ -6,6 +6,7 @@ Layer: cli.
 import click
 import msgspec
 
+from speccompose.device.redact import redact
 from speccompose.vocab.base import Frozen
 
 
@@ -15,9 +16,9 @@ class ReaderGoneError(Exception):
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text for people."""
+    """Print text, whoever made it: what looks like a token, a login or a header is not shown."""
     try:
-        click.echo(text, err=err)
+        click.echo(redact(text), err=err)
     except BrokenPipeError as error:
         raise ReaderGoneError from error
 

@@ -23,6 +23,7 @@ from speccompose.device import (
     verbs_upkeep,
 )
 from speccompose.device.errors import PREFLIGHT, DeviceError
+from speccompose.device.redact import redact
 from speccompose.device.verb import Report
 
 if TYPE_CHECKING:
@@ -57,13 +58,13 @@ def main(argv: Optional[List[str]] = None) -> None:
             raise DeviceError(PREFLIGHT, "Python 3.8 or newer is needed", [sys.version])
         report = _VERBS[options.verb].run(options)
     except DeviceError as error:
-        print(error.as_text(), file=sys.stderr)
-        print(json.dumps({"error": error.as_dict()}, indent=2))
+        print(redact(error.as_text()), file=sys.stderr)
+        print(redact(json.dumps({"error": error.as_dict()}, indent=2)))
         sys.exit(error.status)
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         sys.exit(130)
-    print(json.dumps(report, indent=2))
+    print(redact(json.dumps(report, indent=2)))
     sys.exit(_status(report))
 
 
@@ -94,7 +95,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _say(progress: "Progress") -> None:
     seconds = "%4.0f s " % progress.elapsed_s if progress.elapsed_s else ""
-    print("%-9s %s%s" % (progress.step, seconds, progress.message), file=sys.stderr, flush=True)
+    line = "%-9s %s%s" % (progress.step, seconds, progress.message)
+    print(redact(line), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ class Waiter:
     def _error(self, fault: Tuple[str, str], container: Optional[ContainerInfo]) -> DeviceError:
         details: List[str] = []
         if container is not None and container.error:
-            details.append(f"docker: {container.error}")
+            details.append(f"docker: {redact(container.error, self._keys)}")
         if container is not None and fault[1] == "bad_health_check":
             details.append(f"health check: {redact(container.health_output, self._keys)[:300]}")
         log = self._log(container, EXPLAINED_LINES) if container is not None else []

@@ -6,6 +6,7 @@ Layer: report. Pure.
 import textwrap
 from collections.abc import Iterable
 
+from speccompose.device.redact import redact
 from speccompose.errors import SpecComposeError
 from speccompose.vocab.finding import Finding, Severity
 
@@ -20,7 +21,7 @@ def failure_text(error: SpecComposeError) -> str:
             lines += wrapped(f"  {line}", indent="    ")
     if error.hint:
         lines += wrapped(f"  hint: {error.hint}", indent="    ")
-    return "\n".join(lines)
+    return redact("\n".join(lines))
 
 
 def warning_text(findings: Iterable[Finding]) -> str:
@@ -31,7 +32,7 @@ def warning_text(findings: Iterable[Finding]) -> str:
             lines += wrapped(f"warning: {finding.message}", indent="  ")
             if finding.hint:
                 lines += wrapped(f"  hint: {finding.hint}", indent="    ")
-    return "\n".join(lines)
+    return redact("\n".join(lines))
 
 
 def wrapped(text: str, *, indent: str) -> list[str]:

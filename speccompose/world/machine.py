@@ -9,6 +9,7 @@ from pathlib import Path
 from speccompose.catalog.problem import capped
 from speccompose.catalog.text_file import read_text
 from speccompose.device import probe
+from speccompose.device.redact import redact
 from speccompose.errors import DataError
 from speccompose.vocab.facts import RawFacts
 from speccompose.world.jtop_source import power_and_clocks
@@ -25,7 +26,17 @@ def read_machine() -> RawFacts:
     if "power_mode" in told:
         mode = f"NV Power Mode: {told['power_mode']}\n{told.get('power_mode_id', '')}\n"
         commands.setdefault(POWER_MODE_COMMAND, mode)
-    return RawFacts(origin="this machine", files=_texts(found, "files"), commands=commands)
+    facts = RawFacts(origin="this machine", files=_texts(found, "files"), commands=commands)
+    return hide_secrets(facts)
+
+
+def hide_secrets(facts: RawFacts) -> RawFacts:
+    """The same without tokens and logins: docker tells its proxy with the password in it."""
+    return RawFacts(
+        origin=facts.origin,
+        files={path: redact(text) for path, text in facts.files.items()},
+        commands={name: redact(text) for name, text in facts.commands.items()},
+    )
 
 
 def read_root(root: Path) -> RawFacts:
