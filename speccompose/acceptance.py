@@ -73,7 +73,7 @@ def accept_here(name: str, here: Here, asked: Asked) -> Judged:
 
 def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
     """Do what a verdict means for the stack; a failure of that is told beside the verdict."""
-    keep(name, result.verdict, here, strict=strict)
+    keep(name, result, here, strict=strict)
     status = int(status_of(result.verdict.outcome, strict=strict))
     if not must_go(result.verdict, strict=strict):
         return Judged(result=result, status=status)
@@ -84,17 +84,19 @@ def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
     return Judged(result=result, status=status, redeployed=redeployed)
 
 
-def keep(name: str, verdict: Verdict, here: Here, *, strict: bool) -> None:
+def keep(name: str, measured: Result, here: Here, *, strict: bool) -> None:
     """Write the verdict into the result store, so that the next plan knows of it.
 
     Only what says something about this board's speed counts: not a synthetic acceptance, and no
     verdict that was left open. A store that cannot be written costs a note, not the verdict.
     """
-    document = installed_document(name, here.settings)
+    document, verdict = installed_document(name, here.settings), measured.verdict
     key = None if document is None else document_key(document, power_mode_here())
     if key is None or verdict.synthetic or verdict.outcome not in KEPT or not verdict.comparisons:
         return
     speed = verdict.comparisons[0]
+    memory = document.memory if document else None
+    dataset = measured.trial.dataset if measured.trial else None
     result = MeasuredResult(
         key=key,
         outcome=KEPT[verdict.outcome],
@@ -102,6 +104,9 @@ def keep(name: str, verdict: Verdict, here: Here, *, strict: bool) -> None:
         baseline_tokens_s=round(speed.baseline, 2),
         speculative_tokens_s=round(speed.speculative, 2),
         measured_at=datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+        context_tokens=memory.context_tokens if memory else None,
+        sequences=memory.sequences if memory else None,
+        dataset=f"{dataset.name} {dataset.sha256[:12]}" if dataset else None,
     )
     try:
         add_result(Path(here.settings.state_root), result)

@@ -17,10 +17,13 @@ from speccompose.report.tuning_text import tuning_text
 from speccompose.serving import stack_of
 from speccompose.tuning import Tuned, tune_here
 from speccompose.tuning_session import Wanted
-from speccompose.vocab.request import MAX_CONCURRENCY, MAX_DEPTH
+from speccompose.vocab.request import MAX_DEPTH
 from speccompose.vocab.tuning_result import TuneLimits
 
 _DEPTHS = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
+MOST_CLIENTS = 256
+"""Clients that one machine plays at once and still measures right."""
+
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
@@ -29,7 +32,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--depths", metavar="1,2,4|1-5", help="these depths; default: around the start")
 @click.option(
     "--concurrency",
-    type=click.IntRange(1, MAX_CONCURRENCY),
+    type=click.IntRange(1, MOST_CLIENTS),
     metavar="N",
     help="what to be fast at; default: what the stack was planned for",
 )

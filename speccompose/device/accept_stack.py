@@ -41,8 +41,11 @@ class Asked(NamedTuple):
         return words + (" --strict" if self.strict else "") + self.prompts.words()
 
 
+_PLAINLY = Asked()
+
+
 def accept_stack(
-    name: str, roots: Roots, *, ports: Ports, asked: Asked = Asked(), say: Say = silent
+    name: str, roots: Roots, *, ports: Ports, asked: Asked = _PLAINLY, say: Say = silent
 ) -> Result:
     """Judge an installed, running stack. It is interrupted while the baseline runs.
 

@@ -14,7 +14,8 @@ class BoardSource(Frozen, frozen=True, kw_only=True):
     ``committed_available_mib``: what the running release was planned with; a redeploy plans with
     the same figure, so that the memory it holds itself does not change its digest.
     ``elsewhere_mib``: what other stacks on this board were planned with.
-    ``measured``: what acceptances and tunings on this board found; empty when it is not this machine.
+    ``measured``: what acceptances and tunings on this board found; empty when it is not this
+    machine.
     """
 
     device: str | None = None

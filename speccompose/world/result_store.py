@@ -1,8 +1,8 @@
 """Results as lines of <state>/results.jsonl: what was measured here is not measured twice.
 
 Layer: world. One line per verdict or chosen depth, appended whole and synced; of several with one
-key the last counts. A line that cannot be read is skipped and a file that cannot be is set aside: results are
-a help to planning, and never stop it.
+key the last counts. A line that cannot be read is skipped and a file that cannot be is set aside:
+results are a help to planning, and never stop it.
 """
 
 import os

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speccompose.errors import DataError
-from speccompose.vocab.measured import MeasuredKey, MeasuredResult
+from speccompose.plan.measured import tuned_key
+from speccompose.vocab.measured import MeasuredKey, MeasuredResult, TunedResult
 from speccompose.world.result_store import ASIDE, NAME, add_result, read_results
 
 
@@ -46,6 +47,31 @@ def test_the_last_line_of_a_key_counts(tmp_path):
     for outcome in ("accepted", "rejected", "marginal"):
         add_result(tmp_path, result(3, outcome))
     assert read_results(tmp_path) == (result(3, "marginal"),)
+
+
+def tuned(depth: int = 2, concurrency: int = 1) -> TunedResult:
+    return TunedResult(
+        tuned=tuned_key(result().key, concurrency),
+        depth=depth,
+        baseline_tokens_s=36.5,
+        tokens_s=48.5,
+        measured_at="2026-11-30T09:00:00+00:00",
+    )
+
+
+def test_chosen_depths_stand_beside_verdicts(tmp_path):
+    for each in (result(3), tuned(2), tuned(2, concurrency=4), tuned(1)):
+        add_result(tmp_path, each)
+    assert read_results(tmp_path) == (result(3), tuned(1), tuned(2, concurrency=4))
+
+
+def test_results_of_an_older_version_are_read(tmp_path):
+    """Before the dataset and the context were kept."""
+    body = msgspec.to_builtins(result())
+    for name in ("context_tokens", "sequences", "dataset"):
+        del body[name]
+    (tmp_path / NAME).write_bytes(msgspec.json.encode(body) + b"\n")
+    assert read_results(tmp_path) == (result(),)
 
 
 @given(
