@@ -95,7 +95,7 @@ def _named(
         return {key: _named(value, (*path, key), source, names) for key, value in data.items()}
     if isinstance(data, list):
         return [_named(item, (*path, index), source, names) for index, item in enumerate(data)]
-    if isinstance(data, str) or data is None or not names(path):
+    if isinstance(data, str) or not names(path) or (data is None and path[-1:] != ("id",)):
         return data
     return _as_written(source, path) or data
 

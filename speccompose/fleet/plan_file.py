@@ -25,8 +25,10 @@ _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 def rollout_id(plan: FleetPlan) -> str:
     """The hash over who gets what in which order by which rules.
 
-    Not in it: what boards ran before, and the version of this program.
+    Not in it: what boards ran before, and the version of this program. Counted is what a reader
+    of the file gets, so that the same figure written otherwise is the same rollout.
     """
+    plan = msgspec.json.decode(msgspec.json.encode(plan), type=FleetPlan)
     counted = [
         plan.fleet, plan.kind, plan.counter, plan.inventory, plan.waves, plan.policy, plan.sites,
         plan.windows, plan.ssh, sorted(plan.stacks),
