@@ -8,8 +8,10 @@ import pytest
 from speccompose.device import state, take_down
 from speccompose.device.counter import read_counter
 from speccompose.device.errors import DeviceError
+from speccompose.device.held import hold_reason
 from speccompose.device.order import Order
 from speccompose.device.transaction import deploy, rollback, stage
+from speccompose.device.way_back import no_way_back
 from tests.device.fakes import image_id
 from tests.docker.stacks import IMAGE
 
@@ -52,6 +54,23 @@ def test_a_hold_of_another_stack_is_not_ours_and_a_pipe_is_one(board):
     run(board, board.write())
     os.mkfifo(board.roots.state / "hold")
     assert "no reason given" in refused(board, board.write(extra=("--new",))).details[0]
+
+
+def test_a_hold_says_why(board):
+    assert hold_reason(board.paths) is None
+    (board.roots.state / "hold").write_text("x " * 500)
+    assert len(hold_reason(board.paths)) < 300
+
+
+def test_whether_there_is_a_way_back_is_asked_by_id(board):
+    run(board, board.write())
+    record = state.load(board.paths)
+    before = state.Before(record.digest, None, True)
+    assert no_way_back(board.paths, record, before, board.ports) is None
+    board.docker.images.clear()
+    assert "is gone" in no_way_back(board.paths, record, before, board.ports)
+    stopped = before._replace(running=False)
+    assert no_way_back(board.paths, record, stopped, board.ports) is None
 
 
 def test_a_held_board_may_still_go_back(board):

@@ -1,10 +1,13 @@
 """S10: a release that nobody confirms in time is rolled back; confirming is idempotent."""
 
+import sys
+
 import pytest
 
 from speccompose.device import state
 from speccompose.device.confirm import confirm, expire, give_up
 from speccompose.device.errors import DeviceError
+from speccompose.device.expire_command import expire_argv
 from speccompose.device.order import Order
 from speccompose.device.recover import recover
 from speccompose.device.stack_folder import read_stack
@@ -60,6 +63,18 @@ def test_it_serves_and_waits_with_its_timer_armed(timed):
     record = state.load(timed.paths)
     assert record.before == state.Before(timed.old, None, True)
     assert (record.owner.rollout, record.owner.verb) == ("r1", "deploy")
+
+
+def test_the_timers_command_needs_nothing_of_our_environment(timed):
+    new = wait(timed)
+    argv = expire_argv(timed.paths, new, None)
+    assert argv[:3] == (sys.executable, "-m", "speccompose.device")
+    (timed.paths.release(new) / "check").write_text("")
+    argv = expire_argv(timed.paths, new, "r1")
+    assert argv[1] == str(timed.paths.release(new) / "check")
+    state_at = argv.index("--state")
+    assert argv[state_at + 1] == str(timed.roots.state)
+    assert argv[-4:] == ("expire", "--rollout", "r1", "tiny")
 
 
 def test_confirmed_it_is_committed_once_and_for_all(timed):

@@ -6,7 +6,9 @@ import os
 import pytest
 
 from speccompose.device import state
+from speccompose.device.deadline import Deadline
 from speccompose.device.paths import Roots, StackPaths
+from speccompose.device.record import Record
 
 OLD, NEW = "sha256:" + "0" * 64, "sha256:" + "1" * 64
 
@@ -26,6 +28,75 @@ def test_what_is_saved_is_loaded(paths):
     loaded = state.load(paths)
     assert loaded._replace(since="") == record
     assert loaded.since.endswith("Z")
+
+
+def test_everything_of_a_record_is_kept(paths):
+    record = Record(
+        state.UNCONFIRMED,
+        digest=NEW,
+        before=state.Before(OLD, None, True, state.ROLLED_BACK),
+        container="c1",
+        owner=state.Owner("deploy", "r1", "root", "board", 7, "boot", "2026-11-30T00:00:00Z"),
+        confirm_by=Deadline("boot", 12.5, "2026-11-30T00:10:00Z"),
+        counter=7,
+        images=(state.KnownImage(OLD, "image:1", "sha256:1"),),
+        last=state.Last("rolled_back", NEW, "r0", "exited", "it ended"),
+        accepted_length=2.5,
+        downgrade=True,
+    )
+    state.save(paths, record)
+    assert state.load(paths)._replace(since="") == record
+    settled = record.settled(state.COMMITTED, NEW, "c2")
+    assert (settled.before, settled.owner, settled.confirm_by) == (None, None, None)
+    assert (settled.counter, settled.images, settled.last) == (7, record.images, record.last)
+
+
+@pytest.mark.parametrize("phase", ["idle", "switching", "committed", "stopped", "failed", "stuck"])
+def test_files_of_version_1_are_read(paths, phase):
+    before = {"current": OLD, "previous": None, "running": True}
+    body = {"version": 1, "stack": "tiny", "phase": phase, "digest": NEW, "container": None}
+    body |= {"since": "2026-01-01T00:00:00Z", "before": before}
+    paths.state_file.write_text(json.dumps(body))
+    record = state.load(paths)
+    assert (record.notice, record.phase, record.digest) == (None, phase, NEW)
+    assert record.before == state.Before(OLD, None, True, state.COMMITTED)
+    assert (record.counter, record.images, record.last) == (0, (), None)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"before": None},
+        {"counter": -1},
+        {"counter": "7"},
+        {"images": [{"release": "../x", "reference": "", "image_id": ""}]},
+        {"images": None},
+        {"confirm_by": {"boot": "b", "boot_s": "soon", "about": ""}},
+        {"owner": {"verb": "deploy"}},
+        {"last": {"result": "x", "digest": "..", "rollout": None, "code": None, "reason": None}},
+        {"phase": "degrade"},
+        {"version": 3},
+    ],
+)
+def test_what_no_version_2_can_say_is_damage(paths, spoil):
+    state.point(paths.current, OLD)
+    record = state.Record(state.SWITCHING, digest=NEW, before=state.Before(OLD, None, True))
+    state.save(paths, record)
+    body = json.loads(paths.state_file.read_text())
+    paths.state_file.write_text(json.dumps({**body, **spoil}))
+    found = state.load(paths)
+    assert "damaged" in found.notice
+    assert (found.phase, found.digest) == (state.COMMITTED, OLD)
+
+
+def test_the_oldest_images_are_forgotten():
+    record = Record(state.COMMITTED)
+    for number in range(40):
+        release = f"sha256:{number:064x}"
+        record = record.knows(state.KnownImage(release, "image", f"sha256:{number}"))
+    again = record.knows(record.images[0])
+    assert len(again.images) == len(record.images) == 32
+    assert again.image_of(record.images[0].release) == again.images[-1]
 
 
 def test_without_a_file_the_links_decide(paths):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from speccompose.device import __main__ as program
-from speccompose.device import verb
+from speccompose.device import verb, verbs_inspect, verbs_measure, verbs_serve, verbs_supply
 from speccompose.device.errors import DeviceError
 from tests.docker.stacks import StackText, write_stack
 
@@ -17,6 +17,12 @@ TABLES = tuple(
     importlib.import_module(f"speccompose.device.{path.stem}").VERBS
     for path in sorted(ROOT.glob("verbs_*.py"))
 )
+
+
+def test_the_first_verbs_are_where_they_belong():
+    tables = (verbs_inspect, verbs_supply, verbs_serve, verbs_measure)
+    first = [table.VERBS[0].name for table in tables]
+    assert first == ["probe", "pull", "verify", "accept"]
 
 
 def test_every_table_is_in_the_program_and_no_verb_stands_twice():
