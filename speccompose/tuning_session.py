@@ -21,7 +21,7 @@ from speccompose.device.ports import Progress
 from speccompose.device.prompt_room import check_room
 from speccompose.device.request_depth import takes_depth
 from speccompose.device.result_document import conditions_document
-from speccompose.device.runner import NativeRunner
+from speccompose.device.runner import NATIVE, NativeRunner, RunnerMaker
 from speccompose.device.runs import BASELINE
 from speccompose.measure.depth_choice import Choice, Thresholds
 from speccompose.measure.depth_search import Space
@@ -47,7 +47,8 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     """What the user wants of a search.
 
     No ``depths``: those around the start. No ``concurrency``: the one that the stack was planned
-    for. ``fresh``: what an earlier search has measured is not taken over.
+    for. ``fresh``: what an earlier search has measured is not taken over. ``other``: who measures,
+    our own client without.
     """
 
     depths: tuple[int, ...] = ()
@@ -58,10 +59,13 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     fresh: bool = False
     quick: bool = False
     prompts: Prompts = Prompts()
+    other: RunnerMaker | None = None
 
     def command(self, name: str) -> str:
         """What to type to measure it again."""
         words = [f"speccompose tune {name} --yes --fresh"]
+        if self.other is not None:
+            words.append(f"--runner {self.other.name}")
         if self.depths:
             words.append(f"--depths {','.join(map(str, self.depths))}")
         if self.concurrency is not None:
@@ -111,7 +115,7 @@ class Session:
         self._curve = Curve(self._search())
         self._folder = self._session_folder()
         bench = DepthBench(
-            arms, self._sweep(), self._folder, arm_of=self._arm_of, say=self._here.say
+            arms, self._sweep(self._folder), self._folder, arm_of=self._arm_of, say=self._here.say
         )
         try:
             self._curve.fill(bench.measure)
@@ -165,10 +169,12 @@ class Session:
             return f"depth {max(self._plans.commands)}", True
         return f"depth {depth}", False
 
-    def _sweep(self) -> Sweep:
+    def _sweep(self, folder: Path) -> Sweep:
         levels = tuple(sorted({self._concurrency, self._loaded}))
         commands = {0: self._stack.acceptance.baseline_command, **self._plans.commands}
-        runner = NativeRunner(self._dataset, self._pace)
+        other = self._wanted.other
+        native = NativeRunner(self._dataset, self._pace)
+        runner = native if other is None else other.make(self._dataset, folder)
         return Sweep(levels, self._repeats, _mark(), runner, commands)
 
     def _session_folder(self) -> Path:
@@ -184,6 +190,7 @@ class Session:
             "power_mode": now.power_mode,
             "clocks": now.clocks,
             "per_request": self._per_request,
+            "runner": NATIVE if self._wanted.other is None else self._wanted.other.name,
         }
         home = self._stack.paths.home
         try:

@@ -5,16 +5,20 @@ Layer: cli.
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from speccompose.acceptance import Judged, accept_here
+from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
 from speccompose.device.accept_stack import Asked
+from speccompose.device.dataset import Dataset
 from speccompose.device.measured_stack import Prompts
+from speccompose.device.runner import Runner, RunnerMaker
 from speccompose.errors import UsageError
 from speccompose.report.verdict_text import verdict_text
 from speccompose.serving import stack_of
@@ -28,12 +32,13 @@ MEASURED_WITH = (
     click.option("--dataset", metavar="FILE", help="prompts of your own, as JSON lines"),
     click.option("--category", metavar="C", help="one kind of prompts"),
     click.option("--requests", type=click.IntRange(1), metavar="N", help="requests per repeat"),
+    click.option("--runner", type=click.Choice(["native", "aiperf"]), default="native"),
 )
 """Options of every verb that measures a stack."""
 
 
 def measuring(verb: Verb) -> Verb:
-    """Add --quick, --yes, --dataset, --category and --requests."""
+    """Add --quick, --yes, --dataset, --category, --requests and --runner."""
     for option in reversed(MEASURED_WITH):
         verb = option(verb)
     return verb
@@ -43,13 +48,11 @@ def measuring(verb: Verb) -> Verb:
 @click.argument("stack", metavar="[STACK]", required=False)
 @click.option("--strict", is_flag=True, help="a marginal gain counts as rejected")
 @measuring
-@click.option("--runner", type=click.Choice(["native", "aiperf"]), default="native")
 @click.option("--compare", nargs=2, metavar="A B", help="two measurements instead of a STACK")
 @AS_JSON
 def accept(
     stack: str | None,
     strict: bool,
-    runner: str,
     compare: tuple[str, str] | None,
     as_json: bool,
     **values: Any,
@@ -58,13 +61,16 @@ def accept(
 
     Where speculation does not pay, the stack is redeployed without it. Exit 0 accepted or
     marginal, 9 rejected, 11 inconclusive or invalid. --quick follows the same rules with less
-    to go by, so it ends undecided more often. Not built yet: --runner aiperf, --compare.
+    to go by, so it ends undecided more often. --runner aiperf lets AIPerf put on the load; the
+    rules are the same. Not built yet: --compare.
     """
-    refuse_unbuilt({"runner": runner, "compare": compare})
+    refuse_unbuilt({"compare": compare})
     if stack is None:
         raise click.UsageError("Missing argument 'STACK'.")
     confirm(stack, values["yes"])
-    asked = Asked(quick=values["quick"], strict=strict, prompts=prompts_of(values))
+    asked = Asked(
+        quick=values["quick"], strict=strict, prompts=prompts_of(values), other=runner_of(values)
+    )
     with this_machine() as here:
         stack = stack_of(stack, here.settings)
         judged = accept_here(stack, here, asked)
@@ -79,6 +85,34 @@ def prompts_of(values: Mapping[str, Any]) -> Prompts:
         category=values["category"],
         requests=values["requests"],
     )
+
+
+def runner_of(values: Mapping[str, Any]) -> RunnerMaker | None:
+    """Who measures: None for our own client.
+
+    Raises:
+        UsageError: options that another runner does not have.
+    """
+    if values["runner"] == "native":
+        return None
+    if values["quick"]:
+        raise UsageError(
+            "--quick does not go with --runner aiperf",
+            hint="--requests N makes AIPerf's runs short",
+            code="quick_with_runner",
+        )
+    return RunnerMaker("aiperf", partial(_aiperf, values["category"], values["requests"]))
+
+
+def _aiperf(category: str | None, requests: int | None, dataset: Dataset, root: Path) -> Runner:
+    """AIPerf, found on this machine now; imported only where it is asked for."""
+    from speccompose.measure.aiperf import Asked as AskedOfAIPerf
+    from speccompose.measure.aiperf import aiperf_runner
+    from speccompose.measure.aiperf_program import find_aiperf
+
+    found = find_aiperf(session.search_path())
+    asked = AskedOfAIPerf(category=category, requests=requests)
+    return aiperf_runner(found, dataset, root, asked=asked)
 
 
 def show(stack: str, judged: Judged, as_json: bool) -> int:
@@ -102,14 +136,11 @@ def refuse_unbuilt(given: Mapping[str, Any]) -> None:
     Raises:
         UsageError: status 2; an option is never dropped.
     """
-    names = [f"--{name}" for name, value in given.items() if name != "runner" and value]
-    if given["runner"] != "native":
-        names.append(f"--runner {given['runner']}")
+    names = [f"--{name}" for name, value in given.items() if value]
     if names:
-        verb = "is" if len(names) == 1 else "are"
         raise UsageError(
-            f"{', '.join(names)} {verb} not built yet",
-            hint="without it, the built-in runner measures with prompts of its own",
+            f"{', '.join(names)} is not built yet",
+            hint="each result.json can be read by itself",
             code="not_built",
         )
 

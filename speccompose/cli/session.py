@@ -6,9 +6,12 @@ Layer: cli. Reads the environment (through settings), nothing else.
 import os
 from pathlib import Path
 
+import msgspec
+
 from speccompose.catalog import text_file
 from speccompose.catalog.facts_file import read_facts
 from speccompose.catalog.load import load_catalog
+from speccompose.catalog.lock_file import read_lock
 from speccompose.errors import DataError, UsageError
 from speccompose.settings import Settings, read_settings
 from speccompose.vocab.catalog import Catalog
@@ -33,6 +36,11 @@ def settings() -> Settings:
     return read_settings(os.environ, here)
 
 
+def search_path() -> str:
+    """Where programs of other people are looked for."""
+    return os.environ.get("PATH", os.defpath)
+
+
 def catalog(current: Settings) -> Catalog:
     """The catalog with the user's overlays.
 
@@ -41,7 +49,10 @@ def catalog(current: Settings) -> Catalog:
     """
     cache = Path(current.cache_dir) if current.cache_dir else None
     overlays = tuple(Path(root) for root in current.overlays)
-    return load_catalog(Path(current.data_root), overlays, cache)
+    known = load_catalog(Path(current.data_root), overlays, cache)
+    if current.lock_file is None:
+        return known
+    return msgspec.structs.replace(known, lock=read_lock(Path(current.lock_file)))
 
 
 def facts(root: str | None, file: str | None) -> RawFacts:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from speccompose.cli.accept import confirm, measuring, prompts_of
+from speccompose.cli.accept import confirm, measuring, prompts_of, runner_of
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
 from speccompose.errors import UsageError
@@ -80,6 +80,7 @@ def wanted_of(values: dict[str, Any]) -> Wanted:
         fresh=values["fresh"],
         quick=values["quick"],
         prompts=prompts_of(values),
+        other=runner_of(values),
     )
 
 

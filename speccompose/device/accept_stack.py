@@ -18,7 +18,7 @@ from speccompose.device.measured_stack import OpenStack, Prompts, open_stack
 from speccompose.device.paths import Roots
 from speccompose.device.ports import Ports, Say, silent
 from speccompose.device.prompt_room import check_room
-from speccompose.device.runner import Runner
+from speccompose.device.runner import RunnerMaker
 from speccompose.device.runs import BASELINE, SPECULATIVE
 
 QUICK_REPEATS = 5
@@ -26,17 +26,17 @@ QUICK_REPEATS = 5
 
 
 class Asked(NamedTuple):
-    """What the user wants of an acceptance. ``runner``: who measures, our own client without."""
+    """What the user wants of an acceptance. ``other``: who measures, our own client without."""
 
     quick: bool = False
     strict: bool = False
     prompts: Prompts = Prompts()
-    runner: Optional[Runner] = None
+    other: Optional[RunnerMaker] = None
 
     def command(self, name: str) -> str:
         """What to type to do it again."""
         words = f"speccompose accept {name} --yes"
-        words += f" --runner {self.runner.name}" if self.runner is not None else ""
+        words += f" --runner {self.other.name}" if self.other is not None else ""
         words += " --quick" if self.quick else ""
         return words + (" --strict" if self.strict else "") + self.prompts.words()
 
@@ -65,7 +65,8 @@ def accept_stack(
         pace = asked.prompts.pace(stack.acceptance.rules.output_tokens, asked.quick)
         check_room(arms.serving(), dataset, pace, stack.context_tokens)
         mark = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        artifacts = Artifacts(stack.paths.home / "accept" / mark)
+        kept = stack.paths.home / "accept"
+        artifacts = Artifacts(kept / mark)
         rules = stack.acceptance.rules
         if asked.quick:
             most = max(rules.min_repeats, min(rules.max_repeats, QUICK_REPEATS))
@@ -77,7 +78,7 @@ def accept_stack(
             mark,
             synthetic=stack.acceptance.synthetic,
             sequences=stack.sequences,
-            runner=asked.runner,
+            runner=None if asked.other is None else asked.other.make(dataset, kept),
             told={
                 **_told(stack, asked),
                 "dataset": asked.prompts.as_dict(dataset),

@@ -122,6 +122,7 @@ class DepthBench:
                     repeat,
                     self._sweep.mark,
                     draft_tokens,
+                    f"depth-{depth}",
                 )
                 window = self._sweep.runner.run(served, order)
                 readings.append(self._read())

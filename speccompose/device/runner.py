@@ -7,7 +7,8 @@ more than this one class: take an order, return what was seen.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Callable, NamedTuple, Protocol
 
 from speccompose.device.dataset import Dataset
 from speccompose.device.window import Order, Pace, Served, Window, measure
@@ -40,3 +41,13 @@ class NativeRunner(NamedTuple):
     def run(self, served: Served, order: Order) -> Window:
         """Warm up, then play the dataset's conversations."""
         return measure(served, self.pace, self.dataset, order)
+
+
+class RunnerMaker(NamedTuple):
+    """Another runner, to be made when it is known what is measured.
+
+    ``make`` takes the dataset and the folder below which the runner may keep files of its own.
+    """
+
+    name: str
+    make: Callable[[Dataset, Path], Runner]

@@ -88,7 +88,8 @@ class Served(NamedTuple):
 class Order(NamedTuple):
     """One run that is wanted. The same ``mark`` gives both arms the same prompts.
 
-    ``draft_tokens``: the depth, where the server takes it per request.
+    ``draft_tokens``: the depth, where the server takes it per request. ``label``: what a search
+    calls the arm ('depth-3'), for a runner that keeps files of its own.
     """
 
     arm: str
@@ -96,6 +97,7 @@ class Order(NamedTuple):
     repeat: int
     mark: str
     draft_tokens: Optional[int] = None
+    label: Optional[str] = None
 
     @property
     def place(self) -> str:

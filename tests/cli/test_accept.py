@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from speccompose.acceptance import Judged
-from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, show
+from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, runner_of, show
 from speccompose.device.measured_stack import Prompts
 from speccompose.errors import DeployError, UsageError
 from tests.cli.harness import assert_refusal_shape
@@ -23,7 +23,6 @@ def test_nobody_is_there_to_ask(cli):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--runner", "aiperf"),
         ("--compare", "a", "b"),
     ],
     ids=" ".join,
@@ -37,10 +36,20 @@ def test_what_is_not_built_is_refused_and_not_dropped(cli, words, stack):
     assert "not built yet" in answer.err
 
 
-def test_several_that_are_not_built():
-    with pytest.raises(UsageError, match="--compare, --runner aiperf are not") as caught:
-        refuse_unbuilt({"runner": "aiperf", "compare": ("a", "b")})
+def test_the_refusal_of_what_is_not_built_has_a_code():
+    with pytest.raises(UsageError, match="--compare is not built") as caught:
+        refuse_unbuilt({"compare": ("a", "b")})
     assert caught.value.code == "not_built"
+    refuse_unbuilt({"compare": None})
+
+
+def test_another_runner_is_made_only_when_it_is_needed():
+    given = {"runner": "aiperf", "quick": False, "category": "qa", "requests": 2}
+    assert runner_of(given).name == "aiperf"
+    assert runner_of({**given, "runner": "native"}) is None
+    with pytest.raises(UsageError) as caught:
+        runner_of({**given, "quick": True})
+    assert caught.value.code == "quick_with_runner"
 
 
 def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):

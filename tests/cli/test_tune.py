@@ -20,6 +20,7 @@ PLAIN = {
     **NOTHING,
     **dict.fromkeys(("exhaustive", "apply_it", "fresh", "quick"), False),
     **dict.fromkeys(("dataset", "category", "requests")),
+    "runner": "native",
 }
 
 
@@ -70,6 +71,11 @@ def test_everything_given():
         "speccompose tune mine --yes --fresh --depths 1,2 --concurrency 4 --max-tpot-ms 30.5 "
         "--max-memory-mib 9000 --exhaustive --requests 7"
     )
+
+
+def test_another_runner_is_named_in_the_command():
+    wanted = wanted_of({**PLAIN, "runner": "aiperf"})
+    assert "--runner aiperf" in wanted.command("mine")
 
 
 def test_nobody_is_there_to_ask(cli):
