@@ -46,7 +46,7 @@ def check_disk(observed: Observed, needs: Needs) -> List[HostFinding]:
         mount = mount_of(observed, path)
         if mount is not None:
             found += _kind(what, path, mount, is_docker=what == "images")
-        found += _room(observed, what, path)
+        found += _room(observed, what, path, pulls=needs.pulls)
     return [*found, *_driver(observed), *_cards(observed, known), *_slow(observed)]
 
 
@@ -106,14 +106,15 @@ def _kind(what: str, path: str, mount: Mount, *, is_docker: bool) -> List[HostFi
     return found
 
 
-def _room(observed: Observed, what: str, path: str) -> List[HostFinding]:
+def _room(observed: Observed, what: str, path: str, *, pulls: bool) -> List[HostFinding]:
+    """Where all is here already a full disk keeps nothing from starting."""
     disk = observed.disks.get(path)
     if disk is None:
         return []
     found = []
     if disk.inodes > 0 and disk.free_inodes < MIN_INODES:
         found.append(
-            error(
+            (error if pulls else warning)(
                 "inodes_short",
                 f"the disk with {what} has {disk.free_inodes} inodes left: no file can be made",
                 "many small files fill a disk that has room left",
@@ -123,7 +124,7 @@ def _room(observed: Observed, what: str, path: str) -> List[HostFinding]:
         )
     if disk.total_mib > 0 and disk.free_mib < NEARLY_FULL_MIB:
         found.append(
-            error(
+            warning(
                 "disk_nearly_full",
                 f"the disk with {what} has {disk.free_mib} MiB left",
                 "an image takes three times its download while it unpacks",
