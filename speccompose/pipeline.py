@@ -23,6 +23,7 @@ from speccompose.plan.exposure import check_exposure
 from speccompose.plan.image_refusal import RefusedEngineError, RefusedImageError
 from speccompose.plan.ladder import Refused, Step, climb, tell_steps
 from speccompose.plan.models import find_model
+from speccompose.plan.pin import pin_plan
 from speccompose.plan.plain import drafting_flags
 from speccompose.plan.render import render_stack
 from speccompose.plan.resolve import resolve_device, resolve_named
@@ -94,7 +95,8 @@ def plan_as_asked(request: StackRequest, board: BoardSource, catalog: Catalog) -
         catalog=catalog,
         measured=board.measured,
     )
-    return assemble_stack(device, model.model, ranking, fit=fit, request=request, catalog=catalog)
+    plan = assemble_stack(device, model.model, ranking, fit=fit, request=request, catalog=catalog)
+    return pin_plan(plan, catalog.lock, registries=board.registries, sealed=board.sealed)
 
 
 def steps_down(request: StackRequest, board: BoardSource, catalog: Catalog) -> tuple[Step, ...]:

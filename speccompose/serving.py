@@ -64,7 +64,12 @@ def plan_here(
     catalog = with_local_model(request, here.catalog, date.today())
     measured = read_results(Path(here.settings.state_root))
     elsewhere = planned_elsewhere_mib(_name(request, catalog), roots(here.settings))
-    board = msgspec.structs.replace(board, measured=measured, elsewhere_mib=elsewhere)
+    board = msgspec.structs.replace(
+        board,
+        measured=measured,
+        elsewhere_mib=elsewhere,
+        registries=here.settings.registries,
+    )
     committed = None if replan else committed_plan(request, here)
     if committed is None or committed.memory is None:
         return plan_stack(request, board, catalog)

@@ -4,6 +4,7 @@ Layer: settings. A plain struct, not pydantic-settings: that import alone takes 
 whole `plan` may (see vocab/base.py), and there are seven values to read.
 """
 
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from speccompose.vocab.base import Frozen
 STATE_ROOT = "/var/lib/speccompose"
 SECRETS_ROOT = "/etc/speccompose/secrets"
 _ODD = frozenset("\"'\\;:$`#")
+_HOST = re.compile(r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?")
+_MIRROR = re.compile(r"[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)*")
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -27,6 +30,8 @@ class Settings(Frozen, frozen=True, kw_only=True):
     secrets_root: str = SECRETS_ROOT
     hub: str = "https://huggingface.co"
     hub_token_file: str | None = None
+    registries: Mapping[str, str] = {}
+    lock_file: str | None = None
 
 
 def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
@@ -34,7 +39,9 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
 
     SPECCOMPOSE_DATA moves the shipped data, SPECCOMPOSE_STATE the state tree, SPECCOMPOSE_SECRETS
     the secrets, SPECCOMPOSE_CACHE the cache (empty switches it off), SPECCOMPOSE_HUB names a
-    model mirror, SPECCOMPOSE_HUB_TOKEN_FILE a file with the hub token.
+    model mirror, SPECCOMPOSE_HUB_TOKEN_FILE a file with the hub token, SPECCOMPOSE_REGISTRIES
+    registry mirrors ('nvcr.io=mirror.site:5000,docker.io=mirror.site:5000'), SPECCOMPOSE_LOCK a
+    lock file (default: speccompose.lock in the working folder, where there is one).
 
     Raises:
         UsageError: a path that no unit can carry.
@@ -59,7 +66,37 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
         secrets_root=_plain("SPECCOMPOSE_SECRETS", environ, working_dir) or SECRETS_ROOT,
         hub=environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co",
         hub_token_file=_whole(environ.get("SPECCOMPOSE_HUB_TOKEN_FILE"), working_dir),
+        registries=_registries(environ.get("SPECCOMPOSE_REGISTRIES") or ""),
+        lock_file=_lock_file(environ.get("SPECCOMPOSE_LOCK"), working_dir),
     )
+
+
+def _registries(text: str) -> dict[str, str]:
+    """Mirrors by registry host.
+
+    Raises:
+        UsageError: it is no such list, or a mirror would carry a password.
+    """
+    found = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        host, equals, mirror = item.partition("=")
+        if not equals or not _HOST.fullmatch(host) or not _MIRROR.fullmatch(mirror):
+            raise UsageError(
+                "SPECCOMPOSE_REGISTRIES cannot be used",
+                ["wanted: registry=mirror, separated by commas, without scheme and password"],
+                hint="for example nvcr.io=mirror.site:5000,docker.io=mirror.site:5000/hub",
+                code="bad_registries",
+            )
+        found[host] = mirror
+    return found
+
+
+def _lock_file(named: str | None, working_dir: Path) -> str | None:
+    """The lock that plans read; an empty name means none."""
+    if named is not None:
+        return _whole(named, working_dir)
+    usual = working_dir / "speccompose.lock"
+    return str(usual) if usual.is_file() else None
 
 
 def _whole(path: str | None, working_dir: Path) -> str | None:

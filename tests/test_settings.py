@@ -81,6 +81,7 @@ def test_the_checkouts_own_profiles_are_no_overlay():
 
 def test_every_setting_can_be_read():
     covered = {field for field, _ in SIMPLE.values()} | {"data_root", "overlays", "cache_dir"}
+    covered |= {"registries", "lock_file"}  # tested below
     assert covered == set(Settings.__struct_fields__)
 
 
@@ -128,3 +129,27 @@ def test_own_profiles_that_are_no_folder_are_told(tmp_path, make, place):
     with pytest.raises(DataError, match="profiles") as refused:
         read_settings({"XDG_CONFIG_HOME": str(tmp_path / "config")}, tmp_path / "here")
     assert (refused.value.status, refused.value.code) == (3, "profiles_unreadable")
+
+
+def test_registry_mirrors_are_read(tmp_path):
+    text = "nvcr.io=mirror.site:5000/nv, docker.io=mirror.site:5000"
+    found = read_settings({"SPECCOMPOSE_REGISTRIES": text}, tmp_path).registries
+    assert found == {"nvcr.io": "mirror.site:5000/nv", "docker.io": "mirror.site:5000"}
+    assert read_settings({}, tmp_path).registries == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["nvcr.io", "nvcr.io=https://m", "nvcr.io=user:secret@m", "a b=m", "=m", "nvcr.io="]
+)
+def test_what_is_no_mirror_or_carries_a_password_is_refused_and_not_shown(tmp_path, text):
+    with pytest.raises(UsageError) as caught:
+        read_settings({"SPECCOMPOSE_REGISTRIES": text}, tmp_path)
+    assert "secret" not in str(caught.value.details) + caught.value.brief
+
+
+def test_the_lock_lies_in_the_working_folder_unless_it_is_named(tmp_path):
+    assert read_settings({}, tmp_path).lock_file is None
+    (tmp_path / "speccompose.lock").write_text("{}")
+    assert read_settings({}, tmp_path).lock_file == str(tmp_path / "speccompose.lock")
+    assert read_settings({"SPECCOMPOSE_LOCK": "x"}, tmp_path).lock_file == str(tmp_path / "x")
+    assert read_settings({"SPECCOMPOSE_LOCK": ""}, tmp_path).lock_file is None

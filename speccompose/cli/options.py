@@ -96,11 +96,18 @@ def board_source(values: Mapping[str, Any], settings: Settings) -> BoardSource:
             "--assume-l4t does not go with --device", hint="use --l4t", code="assume_with_device"
         )
     if values.get("device"):
-        return BoardSource(device=values["device"], l4t=values.get("l4t"))
+        return BoardSource(
+            device=values["device"], l4t=values.get("l4t"), registries=settings.registries
+        )
     facts = session.facts(values.get("root"), values.get("facts"))
     elsewhere = values.get("root") or values.get("facts")
     measured = () if elsewhere else read_results(Path(settings.state_root))
-    return BoardSource(facts=facts, assume_l4t=values.get("assume_l4t"), measured=measured)
+    return BoardSource(
+        facts=facts,
+        assume_l4t=values.get("assume_l4t"),
+        measured=measured,
+        registries=settings.registries,
+    )
 
 
 def stack_request(values: Mapping[str, Any], settings: Settings) -> StackRequest:

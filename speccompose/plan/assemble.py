@@ -177,12 +177,13 @@ def plan_digest(plan: StackPlan) -> str:
 
 
 def _weight_hashes(plan: StackPlan) -> dict[str, str]:
-    """The commit or hash that the target is pinned to, where one is known.
+    """The commits that target and draft are pinned to, where they are known.
 
-    Pairings name no revision of a draft yet; a draft's repository stands in the mounts.
+    Without a lock a draft's revision is not: its repository stands in the mounts.
     """
     revision = plan.choice.checkpoint.revision
-    return {"target": revision} if revision is not None else {}
+    known = {"target": revision} if revision is not None else {}
+    return {**known, **{pin.role: pin.commit for pin in plan.pins}}
 
 
 def _environment(inputs: EngineInputs, deadline_s: int) -> dict[str, str]:

@@ -32,7 +32,11 @@ def plan_document(plan: StackPlan, catalog: Catalog) -> PlanDocument:
     """The whole plan in the contract's shape."""
     return PlanDocument(
         device=device_document(plan.device),
-        image=image_document(plan.choice, plan.rejected),
+        image=msgspec.structs.replace(
+            image_document(plan.choice, plan.rejected),
+            reference=plan.image_reference,
+            digest=plan.image_digest or plan.choice.build.digest,
+        ),
         model=model_document(plan.model, plan.choice.checkpoint),
         speculation=speculation_document(plan.speculation),
         memory=memory_document(plan.memory),
@@ -192,7 +196,17 @@ def memory_document(memory: MemoryPlan) -> MemoryDocument:
 
 
 def downloads(plan: StackPlan) -> tuple[Download, ...]:
-    """What `pull` must bring before a deploy."""
+    """What `pull` must bring before a deploy; a lock's commits and hashes where it has them."""
+    pins = {pin.role: pin for pin in plan.pins}
+    return tuple(
+        msgspec.structs.replace(item, revision=pins[item.role].commit, files=pins[item.role].files)
+        if item.role in pins
+        else item
+        for item in _unpinned(plan)
+    )
+
+
+def _unpinned(plan: StackPlan) -> tuple[Download, ...]:
     checkpoint = plan.choice.checkpoint
     wanted = [
         Download(

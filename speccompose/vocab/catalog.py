@@ -9,12 +9,14 @@ from speccompose.vocab.base import Frozen
 from speccompose.vocab.device import DeviceProfile, ReleaseRow, SocProfile
 from speccompose.vocab.engine import EngineEntry
 from speccompose.vocab.image import ImageEntry
+from speccompose.vocab.lock import Lock
 from speccompose.vocab.method import MethodEntry
 from speccompose.vocab.model import ModelEntry
 
 
 class Catalog(Frozen, frozen=True, kw_only=True):
-    """Every table, keyed by id; ``overlays`` names the users' files that replaced shipped ones."""
+    """Every table, keyed by id; ``overlays`` names the users' files that replaced shipped ones,
+    ``lock`` is what speccompose.lock pins."""
 
     releases: tuple[ReleaseRow, ...]
     socs: Mapping[str, SocProfile]
@@ -25,3 +27,4 @@ class Catalog(Frozen, frozen=True, kw_only=True):
     engines: Mapping[str, EngineEntry]
     templates: Mapping[str, str]
     overlays: tuple[str, ...] = ()
+    lock: Lock | None = None

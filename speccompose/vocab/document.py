@@ -9,6 +9,7 @@ from typing import Literal
 
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.finding import Decision, Finding, Rejection
+from speccompose.vocab.lock import LockedFile
 from speccompose.vocab.plan import Acceptance, Health, Mount
 from speccompose.vocab.request import StackRequest
 
@@ -90,6 +91,7 @@ class Download(Frozen, frozen=True, kw_only=True):
     mib: int | None
     bundled: str | None
     revision: str = "main"
+    files: Mapping[str, LockedFile] = {}
 
 
 class PlanDocument(Frozen, frozen=True, kw_only=True):

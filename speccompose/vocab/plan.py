@@ -10,6 +10,7 @@ from speccompose.vocab.base import Frozen, Mib, Port
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding, Rejection
 from speccompose.vocab.image import ImageChoice
+from speccompose.vocab.lock import LockedFile
 from speccompose.vocab.method import MethodId
 from speccompose.vocab.model import ModelEntry, Pairing
 from speccompose.vocab.request import StackRequest
@@ -129,6 +130,15 @@ class Acceptance(Frozen, frozen=True, kw_only=True):
     min_accepted_length: float = 1.05
 
 
+class WeightPin(Frozen, frozen=True, kw_only=True):
+    """A repo's weights at the commit that the lock names, with its files' hashes."""
+
+    role: Literal["target", "draft"]
+    repo: str
+    commit: str
+    files: Mapping[str, LockedFile] = {}
+
+
 class StackPlan(Frozen, frozen=True, kw_only=True):
     """Everything decided for one stack on one board; rendering only prints it."""
 
@@ -158,3 +168,5 @@ class StackPlan(Frozen, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     decisions: tuple[Decision, ...]
     digest: str
+    image_digest: str | None = None
+    pins: tuple[WeightPin, ...] = ()
