@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from speccompose.errors import UsageError
 from speccompose.pipeline import plan_stack
 from speccompose.plan.export import downloads, plan_document
-from speccompose.plan.pin import mirrored, pin_plan, split_registry
+from speccompose.plan.pin import FLOATING, mirrored, pin_plan, split_registry
 from speccompose.vocab.board import BoardSource
+from speccompose.vocab.finding import warning
 from speccompose.vocab.lock import Lock, LockedFile, LockedImage, LockedModel
 from speccompose.vocab.request import StackRequest
 
@@ -63,14 +64,11 @@ def test_the_digest_changes_with_the_draft_alone(plan, lock):
     assert pin_plan(plan, changed).digest != pin_plan(plan, lock).digest
 
 
-def test_a_locked_image_floats_no_more(catalog):
-    request = StackRequest(model="gemma-4-e2b", engine="vllm", image="vllm-iot-gemma4")
-    orin = BoardSource(device="agx-orin-64gb", l4t="36.4.7")
-    floating = plan_stack(request, orin, catalog)
-    assert "floating_tag" in [item.code for item in floating.findings]
-    held = pin_plan(floating, Lock(lock=1, images={floating.image_reference: IMAGE}))
-    assert "floating_tag" not in [item.code for item in held.findings]
-    assert held.image_reference == f"{floating.image_reference}@{IMAGE.digest}"
+def test_a_locked_image_floats_no_more(plan, lock):
+    floats = warning(FLOATING, "the tag may mean something else tomorrow")
+    floating = msgspec.structs.replace(plan, findings=(*plan.findings, floats))
+    assert floats in pin_plan(floating, Lock(lock=1)).findings
+    assert floats not in pin_plan(floating, lock).findings
 
 
 def test_what_the_lock_lacks_is_a_warning_each(plan):
