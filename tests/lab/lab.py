@@ -39,7 +39,6 @@ from tests.lab.workplace import remove_secrets, write_addresses, write_folder
 
 ROOT = HERE.parent.parent
 STARTS_AT_ONCE = 3
-_FIRST_NODE = 11
 Say = Callable[[str], None]
 
 
@@ -52,6 +51,7 @@ class Lab:
     registry: Service
     hub: Service
     nodes: dict[str, Node] = field(default_factory=dict)
+    _last_address: int = 10
 
     @classmethod
     def start(
@@ -101,7 +101,7 @@ class Lab:
 
     def add(self, specs: Sequence[NodeSpec], *, say: Say = lambda _: None) -> list[Node]:
         """Start further nodes beside those that run."""
-        made = [self._node(spec, len(self.nodes) + at) for at, spec in enumerate(specs)]
+        made = [self._node(spec) for spec in specs]
         for node in made:
             write_identity(node.spec.kind, self.folder / "identity" / node.name)
             for volume in node.volumes():
@@ -111,7 +111,8 @@ class Lab:
         def boot(node: Node) -> None:
             node.boot(self.place.image, self.folder, self.place.flags)
             node.wait_ready()
-            node.install_program(program)
+            if node.spec.enrolled:
+                node.install_program(program)
             say(f"{node.name} is up at {node.address}")
 
         self.nodes |= {node.name: node for node in made}
@@ -119,6 +120,13 @@ class Lab:
             list(pool.map(boot, made))
         write_addresses(self.folder, self.nodes.values())
         return made
+
+    def drop(self, node: Node) -> None:
+        """Take one node away, with its disks."""
+        docker("rm", "--force", "--volumes", node.container)
+        docker("volume", "rm", *node.volumes())
+        del self.nodes[node.name]
+        write_addresses(self.folder, self.nodes.values())
 
     def fill_mirrors(self) -> None:
         """Give registry and hub what boards pull, and write the catalog entries that lead there."""
@@ -143,13 +151,14 @@ class Lab:
         outer.remove_all(self.name)
         remove_secrets(self.folder)
 
-    def _node(self, spec: NodeSpec, number: int) -> Node:
+    def _node(self, spec: NodeSpec) -> Node:
         if spec.name in self.nodes:
             raise LabError(f"there are two nodes called {spec.name}")
+        self._last_address += 1
         return Node(
             spec=spec,
             container=self.place.container(spec.name),
-            address=str(self.place.subnet[_FIRST_NODE + number]),
+            address=str(self.place.subnet[self._last_address]),
             network=self.place.network,
             folder=self.folder,
             hosts={REGISTRY: self.registry.address, HUB: self.hub.address},

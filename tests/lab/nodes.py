@@ -63,12 +63,17 @@ SECURITY = ("seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """What a node is to be. Sizes in MiB; 0: the room that this machine has."""
+    """What a node is to be. Sizes in MiB; 0: the room that this machine has.
+
+    ``enrolled``: the on-board program is there and the deploy user may run it; else nothing is,
+    and only ``admin`` has sudo.
+    """
 
     name: str
     kind: str
     state_mib: int = 0
     docker_mib: int = 0
+    enrolled: bool = True
 
 
 @dataclass
@@ -81,6 +86,7 @@ class Node:
     network: str
     folder: Path
     hosts: dict[str, str] = field(default_factory=dict)
+    key: str | None = None
 
     @property
     def name(self) -> str:
@@ -165,6 +171,7 @@ class Node:
             *("--env", "container=docker", "--stop-signal", "SIGRTMIN+3"),
             *("--env", f"LAB_STATE_MIB={self.spec.state_mib}"),
             *("--env", f"LAB_DOCKER_MIB={self.spec.docker_mib}"),
+            *("--env", f"LAB_ENROLLED={int(self.spec.enrolled)}"),
             *(f"--volume={source}:{target}:ro" for source, target in mounts),
             *(f"--volume={name}:{target}" for name, target in self.volumes().items()),
             *("--entrypoint", "/lab/entry", image),
@@ -192,11 +199,9 @@ class Node:
             said = self.root("systemctl", "is-system-running", "--wait", check=False).strip()
             if said in ("running", "degraded"):
                 return
-            if (
-                docker("inspect", "--format", "{{.State.Running}}", self.container).strip()
-                != "true"
-            ):
-                said = "stopped"
+            state = docker("inspect", "--format", "{{.State.Status}}", self.container).strip()
+            if state != "running":
+                said = state
                 break
             time.sleep(0.3)
         failed = self.root("systemctl", "--failed", "--no-legend", check=False)
@@ -204,9 +209,11 @@ class Node:
         raise LabError(f"{self.name} does not boot: {said or 'not up'}\n{failed}{log}")
 
     def host_key(self) -> str:
-        """The public host key, read at the console and so beyond doubt."""
-        kind, key = self.root("cat", "/etc/ssh/ssh_host_ed25519_key.pub").split()[:2]
-        return f"{kind} {key}"
+        """The public host key, read at the console and so beyond doubt; it never changes."""
+        if self.key is None:
+            kind, key = self.root("cat", "/etc/ssh/ssh_host_ed25519_key.pub").split()[:2]
+            self.key = f"{kind} {key}"
+        return self.key
 
     # What may befall a board.
 
@@ -246,33 +253,45 @@ class Node:
     def reconnect(self) -> None:
         docker("network", "connect", "--ip", self.address, self.network, self.container)
 
+    def cable(self) -> str:
+        """The network device of the lab; a cable that was pulled comes back as another one."""
+        listed = self.root("ip", "-o", "-4", "addr", "show").splitlines()
+        (line,) = [line for line in listed if f" {self.address}/" in line]
+        return line.split()[1]
+
     def lose_packets(self, share: float) -> None:
         """Drop a share of what comes in (0 to 1); 0 ends it."""
         self.root("iptables", "-D", "INPUT", "-j", "LAB", check=False)
         self.root("sh", "-c", "iptables -F LAB 2>/dev/null || iptables -N LAB")
         if share:
             rule = ("-m", "statistic", "--mode", "random", "--probability", str(share))
-            self.root("iptables", "-A", "LAB", "-i", "eth0", *rule, "-j", "DROP")
+            self.root("iptables", "-A", "LAB", "-i", self.cable(), *rule, "-j", "DROP")
             self.root("iptables", "-I", "INPUT", "-j", "LAB")
 
     def slow_link(self, kbit_s: int) -> None:
         """Let the node send no faster than this; 0 ends it."""
-        self.root("tc", "qdisc", "del", "dev", "eth0", "root", check=False)
+        cable = self.cable()
+        self.root("tc", "qdisc", "del", "dev", cable, "root", check=False)
         if kbit_s:
             limit = ("rate", f"{kbit_s}kbit", "burst", "16kb", "latency", "400ms")
-            self.root("tc", "qdisc", "add", "dev", "eth0", "root", "tbf", *limit)
+            self.root("tc", "qdisc", "add", "dev", cable, "root", "tbf", *limit)
 
     def fill_disk(self, folder: str = "/var/lib/speccompose", leave_kib: int = 0) -> None:
         """Fill a disk that has a size of its own (``state_mib``, ``docker_mib``)."""
         if not (self.spec.docker_mib if "docker" in folder else self.spec.state_mib):
             raise LabError(f"{self.name}: {folder} is this machine's own disk; never filled")
-        free = int(self.root("df", "--output=avail", "-k", folder).split()[-1])
-        fill = f"head -c {max(0, free - leave_kib)}K /dev/zero >{folder}/.lab-filler"
-        self.root("sh", "-c", f"{fill} 2>/dev/null; sync", check=False)
+        # One large file leaves what the file system keeps for its own tables; small ones take it.
+        fill = """
+        mkdir -p "$1"; cat /dev/zero >"$1/large"; truncate -s "-$2"K "$1/large"
+        [ "$2" = 0 ] || exit 0
+        number=0; while echo x >"$1/$number"; do number=$((number + 1)); done; sync
+        """
+        filler = f"{folder}/.lab-filler"
+        self.root("bash", "-c", fill, "fill", filler, str(leave_kib), check=False)
 
     def empty_disk(self, folder: str = "/var/lib/speccompose") -> None:
         """Take away what ``fill_disk`` wrote."""
-        self.root("rm", "-f", f"{folder}/.lab-filler")
+        self.root("rm", "-rf", f"{folder}/.lab-filler")
 
     def set_clock(self, moved_s: int) -> None:
         """Move the wall clock of everything started from now on; 0 ends it.

@@ -6,6 +6,7 @@ the on-board program, called over SSH through the one sudo rule.
 
 import json
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,54 @@ class Operator:
 
     def deploy(self, node: Node, name: str = STACK) -> Answer:
         return self.check(node, "deploy", f"/home/deploy/{name}")
+
+    def containers(self, node: Node, name: str = STACK) -> list[dict[str, Any]]:
+        """What the board's Docker says of the stack's containers, running or not."""
+        label = f"label=io.speccompose.stack={name}"
+        found = node.root("docker", "ps", "--all", "--quiet", "--filter", label).split()
+        return json.loads(node.root("docker", "inspect", *found)) if found else []
+
+    def ask(self, node: Node, port: int = 8080) -> str:
+        """Ask whatever serves for some tokens, at the board itself: "text" or what came instead."""
+        request = json.dumps({"prompt": "one two three", "max_tokens": 4, "model": "any"})
+        url = f"http://127.0.0.1:{port}/v1/completions"
+        said = node.root("curl", "-sS", "-m", "20", url, "-d", request, check=False)
+        try:
+            text = json.loads(said)["choices"][0]["text"]
+        except (ValueError, KeyError, IndexError):
+            return said or "no answer"
+        return "text" if text else "no text"
+
+    def wait_serving(self, node: Node, patience_s: float = 90.0) -> None:
+        """Wait until the board answers with tokens.
+
+        Raises:
+            LabError: it does not, with how its units and containers stand.
+        """
+        ends, said = time.monotonic() + patience_s, ""
+        while time.monotonic() < ends:
+            said = self.ask(node)
+            if said == "text":
+                return
+            time.sleep(1.0)
+        units = node.root("systemctl", "--no-legend", "list-units", "speccompose*", check=False)
+        docker = node.root("docker", "ps", "--all", check=False)
+        log = node.root("journalctl", "-u", "speccompose*", "-n", "40", "--no-pager", check=False)
+        raise LabError(f"{node.name} does not serve: {said}\n{units}{docker}{log}")
+
+    def wait_settled(self, node: Node, patience_s: float = 90.0) -> None:
+        """Wait until no unit of ours is being started.
+
+        Raises:
+            LabError: one never ends.
+        """
+        ends, jobs = time.monotonic() + patience_s, ""
+        while time.monotonic() < ends:
+            jobs = node.root("systemctl", "list-jobs", "--no-legend", check=False)
+            if "speccompose" not in jobs:
+                return
+            time.sleep(0.5)
+        raise LabError(f"{node.name} does not settle: {jobs}")
 
     def bring(self, node: Node, **request: Any) -> Answer:
         """Plan, carry, pull and deploy; the deploy's answer, or that of a pull that failed."""
