@@ -9,7 +9,7 @@ import re
 from typing import List
 
 from speccompose.device.host_finding import HostFinding, info, warning
-from speccompose.device.host_texts import Needs, engine_body, packages, said, unit
+from speccompose.device.host_texts import Needs, engine_body, packages, unit
 from speccompose.device.observe import Observed
 
 _ENGINES = ("docker-ce", "docker.io", "containerd.io", "containerd", "docker-ce-cli")
@@ -28,11 +28,7 @@ def check_upkeep(observed: Observed, needs: Needs) -> List[HostFinding]:
 
 def _updates(observed: Observed) -> List[HostFinding]:
     """An upgrade of docker restarts the daemon, and with it every stack."""
-    held = said(observed, "apt-mark showhold")
-    installed = [name for name in packages(observed) if name in _ENGINES]
-    if held is None or not installed:
-        return []
-    free = [name for name in installed if name not in held.split()]
+    free = [name for name, held in packages(observed).items() if name in _ENGINES and not held]
     if not free:
         return []
     automatic = _UNATTENDED.search(observed.files.get("/etc/apt/apt.conf.d/20auto-upgrades", ""))
@@ -43,7 +39,7 @@ def _updates(observed: Observed) -> List[HostFinding]:
             "docker_not_held",
             f"docker may be replaced {how}: that restarts every stack",
             "hold it back, and update it when you mean to",
-            evidence=(f"apt-mark showhold: {' '.join(held.split()) or 'nothing'}",),
+            evidence=(f"dpkg: not on hold: {', '.join(free)}",),
             fix=(f"sudo apt-mark hold {' '.join(free)}",),
         )
     ]

@@ -124,17 +124,18 @@ def unit(observed: Observed, name: str) -> Dict[str, str]:
     return {}
 
 
-def packages(observed: Observed) -> Tuple[str, ...]:
-    """Installed packages out of those that were asked for."""
+def packages(observed: Observed) -> Dict[str, bool]:
+    """Installed packages out of those that were asked for, and whether each is held back."""
     found = starting(observed, "dpkg-query -W")
-    lines = found.out.splitlines() if found is not None else []
-    return tuple(line.split()[0] for line in lines if line.endswith(" install ok installed"))
+    rows = [line.split() for line in (found.out.splitlines() if found is not None else [])]
+    return {row[0]: row[1] == "hold" for row in rows if len(row) == 4 and row[3] == "installed"}
 
 
 def containers(observed: Observed) -> List[GpuContainer]:
     """The containers that run."""
     found = []
-    for line in (said(observed, _CONTAINERS) or "").splitlines():
+    shown = output(observed, _CONTAINERS)  # one may have ended meanwhile: the others count
+    for line in (shown.out if shown is not None else "").splitlines():
         parts = line.split("\t")
         if len(parts) == 5:
             gpu = parts[3] == GPU_RUNTIME or '"gpu"' in parts[4] or "nvidia.com/gpu" in parts[4]

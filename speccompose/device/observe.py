@@ -41,7 +41,6 @@ COMMANDS: Tuple[Tuple[str, ...], ...] = (
     ("systemctl", "show", "docker.service", "--property=Environment"),
     ("systemctl", "get-default"),
     ("timedatectl", "show", "--property=NTP,CanNTP,NTPSynchronized"),
-    ("apt-mark", "showhold"),
     ("dpkg-query", "-W", "-f=${Package} ${Status}\\n", *PACKAGES),
     ("id", "-nG"),
     ("getent", "group", "docker"),

@@ -6,7 +6,7 @@ from speccompose.device.command import Completed
 from speccompose.device.observe import COMMANDS, DOCKER_INFO, FILES, RAW_OPT_OUT, observe
 from speccompose.device.preflight import judge, plan_needs
 
-READING = ("show", "get-default", "showhold", "-W", "-nG", "group", "-q", "--version", "cdi")
+READING = ("show", "get-default", "-W", "-nG", "group", "-q", "--version", "cdi")
 PROXY = "http://user:pr0xy-pass@proxy:3128"
 
 

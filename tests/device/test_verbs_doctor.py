@@ -16,7 +16,9 @@ esac
 """
 
 
-def check(tmp_path: Path, *words: str, docker: str | None) -> subprocess.CompletedProcess:
+def check(
+    tmp_path: Path, *words: str, docker: str | None, verb: str = "doctor"
+) -> subprocess.CompletedProcess:
     program = tmp_path / "check"
     program.write_bytes(onboard_program())
     programs = tmp_path / "bin"
@@ -25,7 +27,7 @@ def check(tmp_path: Path, *words: str, docker: str | None) -> subprocess.Complet
         (programs / "docker").write_text(docker)
         (programs / "docker").chmod(0o755)
     return subprocess.run(
-        [sys.executable, str(program), "--state", str(tmp_path / "state"), "doctor", *words],
+        [sys.executable, str(program), "--state", str(tmp_path / "state"), verb, *words],
         env={"PATH": str(programs)},
         capture_output=True,
         text=True,
@@ -61,3 +63,13 @@ def test_a_folder_that_is_no_stack(tmp_path):
     done = check(tmp_path, str(tmp_path), docker=DOCKER)
     assert done.returncode == 3
     assert "error" in json.loads(done.stdout)
+
+
+def test_a_log_is_explained_on_the_board(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("x\nllama_model_load: unknown model architecture: 'new'\n")
+    done = check(tmp_path, "--log", str(log), docker=None, verb="explain")
+    (found,) = json.loads(done.stdout)["faults"]
+    assert (found["id"], found["line"], done.returncode) == ("architecture_unknown", 2, 0)
+    absent = check(tmp_path, "--log", str(tmp_path / "no"), docker=None, verb="explain")
+    assert absent.returncode == 3
