@@ -44,7 +44,8 @@ class SharedYaml(Frozen, frozen=True, kw_only=True):
 
     def line_of_key(self, path: KeyPath) -> int:
         """Line of the key that leads to a path; of the value where there is none."""
-        found = self.keys.get(self.written_at(path))
+        here = (*self.written_at(path[:-1]), *path[-1:])
+        found = self.keys.get(here) or self.keys.get(self.written_at(path))
         return self.line_of(path) if found is None else found.line
 
 

@@ -21,6 +21,7 @@ from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Severity
 from speccompose.vocab.lint import LintDocument, LintFinding
+from speccompose.vocab.secret_names import mask_line
 
 COMPOSE_NAMES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 OVERRIDES = tuple(name.replace(".y", ".override.y") for name in COMPOSE_NAMES)
@@ -117,12 +118,12 @@ def _as_finding(error: DataError, name: str) -> LintFinding:
 
 
 def _all_of(unreadable: list[DataError]) -> DataError:
-    """One refusal for all files that could not be judged."""
-    if len(unreadable) == 1:
-        return unreadable[0]
+    """One refusal for all files that could not be judged; lines are shown without secrets."""
+    first, several = unreadable[0], len(unreadable) > 1
+    lines = [line for error in unreadable for line in (error.brief, *error.details)]
     return DataError(
-        f"{len(unreadable)} files cannot be judged",
-        [line for error in unreadable for line in (error.brief, *error.details)],
-        hint="mend them, or leave them out",
-        code="compose_unreadable",
+        f"{len(unreadable)} files cannot be judged" if several else first.brief,
+        [mask_line(line) for line in (lines if several else first.details)],
+        hint="mend them, or leave them out" if several else first.hint,
+        code="compose_unreadable" if several else first.code,
     )

@@ -19,6 +19,8 @@ _OPTIMIZATION: Final = re.compile(r"^-O(\d|\.|$)")
 """vLLM rewrites -O3 and -O.mode=3 before its parser sees them."""
 
 _SHORTEST_BEGINNING: Final = 5
+_MOST_WORDS: Final = 2000
+"""Of a command line; both engines together have seven hundred flags."""
 
 _TWO_VALUES: Final = ("--control-vector-layer-range", "--lora-scaled", "--control-vector-scaled")
 """The flags of llama.cpp that take two words (common/arg.cpp)."""
@@ -64,7 +66,7 @@ def read_arguments(engine: EngineEntry, version: str | None, words: Sequence[Wor
     given: list[Given] = []
     leading: list[Word] = []
     strays: list[Word] = []
-    rest = [_stripped(word) for word in words if word.text.strip()]
+    rest = [_stripped(word) for word in words[:_MOST_WORDS] if word.text.strip()]
     while rest:
         word = rest.pop(0)
         if not is_flag(word.text):
@@ -81,7 +83,7 @@ def read_arguments(engine: EngineEntry, version: str | None, words: Sequence[Wor
         given=tuple(given),
         leading=tuple(leading),
         strays=tuple(strays),
-        known=all(word.known for word in words),
+        known=len(words) <= _MOST_WORDS and all(word.known for word in words),
     )
 
 

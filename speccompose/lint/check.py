@@ -7,6 +7,7 @@ the module that it belongs to and a line here.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from speccompose.catalog.problem import MOST_SHOWN
 from speccompose.lint import (
     board,
     environment,
@@ -40,9 +41,13 @@ from speccompose.lint.noted import (
 )
 from speccompose.lint.server import read_server
 from speccompose.lint.service import read_services
-from speccompose.vocab.finding import info
+from speccompose.vocab.finding import info, warning
 from speccompose.vocab.lint import LintFinding
 from speccompose.vocab.secret_names import mask
+
+MOST_SERVICES: Final = 64
+MOST_DOCUMENTS: Final = 16
+"""Services of a document, documents of a file: no board serves more, and each takes its time."""
 
 SERVER_RULES: Final[tuple[ServerRule, ...]] = (
     starting.shell_variable,
@@ -148,7 +153,7 @@ def lint_text(text: str, name: str, ground: Ground) -> tuple[LintFinding, ...]:
     noted: list[Noted] = []
     hidden: list[str] = []
     judged = False
-    for document in documents:
+    for document in documents[:MOST_DOCUMENTS]:
         stack = _stack(document, ground)
         if stack.servers:
             judged = True
@@ -156,19 +161,24 @@ def lint_text(text: str, name: str, ground: Ground) -> tuple[LintFinding, ...]:
             hidden += secrets.values(stack)
     if not judged:
         noted.append(_nothing_to_judge(documents))
+    for document in documents[MOST_DOCUMENTS : MOST_DOCUMENTS + 1]:
+        noted.append(_too_many(document.line(()), f"{len(documents)} documents"))
     return _sorted(noted, name, tuple(hidden))
 
 
 def _stack(document: ComposeFile, ground: Ground) -> Stack:
     services = read_services(document)
-    servers = (read_server(service, ground.catalog) for service in services)
+    servers = (read_server(service, ground.catalog) for service in services[:MOST_SERVICES])
     return Stack(
         services=services, servers=tuple(server for server in servers if server is not None)
     )
 
 
 def _of_stack(stack: Stack, ground: Ground) -> Iterator[Noted]:
-    for service in stack.services:
+    if len(stack.services) > MOST_SERVICES:
+        first = stack.services[MOST_SERVICES]
+        yield _too_many(first.line, f"{len(stack.services)} services")
+    for service in stack.services[:MOST_SERVICES]:
         for rule in SERVICE_RULES:
             yield from rule(service, ground)
     for server in stack.servers:
@@ -176,6 +186,18 @@ def _of_stack(stack: Stack, ground: Ground) -> Iterator[Noted]:
             yield from server_rule(server, ground)
     for stack_rule in STACK_RULES:
         yield from stack_rule(stack, ground)
+
+
+def _too_many(line: int, what: str) -> Noted:
+    return at(
+        line,
+        warning(
+            "not_all_judged",
+            f"from here on nothing is judged: {what} are too many",
+            hint="give lint the parts",
+            source="contract, lint",
+        ),
+    )
 
 
 def _nothing_to_judge(documents: tuple[ComposeFile, ...]) -> Noted:
@@ -197,20 +219,31 @@ def _nothing_to_judge(documents: tuple[ComposeFile, ...]) -> Noted:
 
 
 def _sorted(noted: Iterable[Noted], name: str, hidden: tuple[str, ...]) -> tuple[LintFinding, ...]:
-    """By line, each once: two services that share an anchor share its faults."""
-    found = {
-        LintFinding(
-            severity=each.finding.severity,
-            code=each.finding.code,
-            message=_without(each.finding.message, hidden),
-            hint=_without(each.finding.hint, hidden) if each.finding.hint else None,
-            source=each.finding.source,
-            file=name,
-            line=each.line,
-        ): None
-        for each in noted
-    }
+    """By line, each once (services share anchors), and of one kind no more than anybody mends."""
+    by_code: dict[str, dict[Noted, None]] = {}
+    for each in sorted(noted, key=lambda each: each.line):
+        by_code.setdefault(each.finding.code, {})[each] = None
+    found = [
+        _as_told(each, name, hidden, more=len(same) - MOST_SHOWN if at_last else 0)
+        for same in by_code.values()
+        for place, each in enumerate(list(same)[:MOST_SHOWN], start=1)
+        for at_last in [place == MOST_SHOWN]
+    ]
     return tuple(sorted(found, key=lambda each: each.line or 0))
+
+
+def _as_told(noted: Noted, name: str, hidden: tuple[str, ...], *, more: int) -> LintFinding:
+    finding = noted.finding
+    message = f"{finding.message} (and {more} more)" if more > 0 else finding.message
+    return LintFinding(
+        severity=finding.severity,
+        code=finding.code,
+        message=_without(message, hidden),
+        hint=_without(finding.hint, hidden) if finding.hint else None,
+        source=finding.source,
+        file=name,
+        line=noted.line,
+    )
 
 
 def _without(text: str, hidden: tuple[str, ...]) -> str:

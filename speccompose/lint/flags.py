@@ -6,6 +6,7 @@ all mistakes are told, with their lines. Field cases P-02, C-01, C-04.
 
 from collections.abc import Iterator
 
+from speccompose.catalog.problem import MOST_SHOWN
 from speccompose.engines.flags import require_flag
 from speccompose.engines.names import require_value
 from speccompose.lint.arguments import Given, is_rewritten
@@ -16,11 +17,19 @@ from speccompose.vocab.finding import error, warning
 
 
 def unknown_flags(server: Server, ground: Ground) -> Iterator[Noted]:
-    """Flags and values that the version refuses: it ends before it loads anything."""
+    """Flags and values that the version refuses: it ends before it loads anything.
+
+    Of one server as many as anybody mends at once: looking for near names takes its time.
+    """
+    told = 0
     for given in server.arguments.given:
         if given.word.known and not is_rewritten(given.name) and not _has_equals(server, given):
             check = _Check(server, given)
-            yield from judge(server, ground.catalog, given.word.line, check)
+            found = list(judge(server, ground.catalog, given.word.line, check))
+            yield from found
+            told += len(found)
+            if told >= MOST_SHOWN:
+                return
 
 
 class _Check:

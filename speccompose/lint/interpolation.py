@@ -10,8 +10,11 @@ from typing import Final
 from speccompose.vocab.base import Frozen
 
 _NAME: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_BRACE: Final = re.compile(r"\$\{|\}")
 _OPERATORS: Final = (":-", "-", ":?", "?", ":+", "+")
 _MOST_NESTED: Final = 10
+_MOST_FAULTS: Final = 10
+"""Of one text: Compose refuses the file for the first one."""
 
 
 class Filled(Frozen, frozen=True, kw_only=True):
@@ -34,7 +37,7 @@ def _fill(text: str, nested: int) -> Filled:
     names: list[str] = []
     faults: list[str] = []
     at = 0
-    while (dollar := text.find("$", at)) >= 0:
+    while (dollar := text.find("$", at)) >= 0 and len(faults) < _MOST_FAULTS:
         parts.append(text[at:dollar])
         end, found = _one(text, dollar, nested)
         parts.append(found.text)
@@ -66,13 +69,10 @@ def _one(text: str, dollar: int, nested: int) -> tuple[int, Filled]:
 def _closing(text: str, start: int) -> int | None:
     """The brace that closes the one before ``start``."""
     depth = 1
-    for at in range(start, len(text)):
-        if text.startswith("${", at):
-            depth += 1
-        elif text[at] == "}":
-            depth -= 1
-            if depth == 0:
-                return at
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "${" else -1
+        if depth == 0:
+            return brace.start()
     return None
 
 

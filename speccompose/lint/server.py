@@ -7,12 +7,13 @@ services are no servers and get none of the engines' rules.
 from collections.abc import Sequence
 from typing import Final
 
+from speccompose.catalog.problem import KeyPath
 from speccompose.engines.flags import find_flag
 from speccompose.lint.arguments import Arguments, Given, named, read_arguments
 from speccompose.lint.compose_file import WordFinder
 from speccompose.lint.known_image import KnownImage, read_image
 from speccompose.lint.service import Service
-from speccompose.lint.words import Word, Words, script_of, script_words, until_end
+from speccompose.lint.words import Word, script_of, script_words, until_end
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.engine import EngineEntry
@@ -150,7 +151,7 @@ def _find(words: Sequence[Word], service: Service) -> Start | None:
     """The server among the words, also inside a script."""
     script = script_of(words)
     if script is not None:
-        place = service.place("command" if _is_in(script, service.command) else "entrypoint")
+        place = _place_of(script, service)
         finder = WordFinder(service.file, place) if place is not None else None
         found = _search(script_words(script, finder))
         if found is None:
@@ -170,8 +171,14 @@ def _find(words: Sequence[Word], service: Service) -> Start | None:
     return Start(engine=engine, begun=begun, arguments=arguments, module=module)
 
 
-def _is_in(word: Word, words: Words | None) -> bool:
-    return words is not None and any(each is word for each in words.words)
+def _place_of(script: Word, service: Service) -> KeyPath | None:
+    """Where a script is written: a text of its own, or an item of a list."""
+    for key, words in (("command", service.command), ("entrypoint", service.entrypoint)):
+        for index, word in enumerate(words.words if words is not None else ()):
+            if word is script:
+                listed = words is not None and words.is_list
+                return service.place(key, index) if listed else service.place(key)
+    return None
 
 
 def _search(

@@ -13,6 +13,7 @@ from speccompose.lint.interpolation import Filled, fill
 from speccompose.lint.words import Words, read_words, scalar
 from speccompose.vocab.base import Frozen
 
+_MOST_EXTENDED = 20
 _YES = frozenset({"true", "yes", "on", "y", "1"})
 
 
@@ -145,7 +146,8 @@ def _extended(
     asked = own.get("extends")
     base = asked.get("service") if isinstance(asked, dict) else asked
     external = isinstance(asked, dict) and asked.get("file") is not None
-    if isinstance(base, str) and not external and base not in seen and base != name:
+    further = len(seen) < _MOST_EXTENDED and base not in (*seen, name)
+    if isinstance(base, str) and not external and further:
         data, places, external = _extended(base, table, (*seen, name))
     elif asked is not None:
         external = True

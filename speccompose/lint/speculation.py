@@ -6,6 +6,7 @@ Layer: lint. Pure. Names and values are judged by engines/names; runtimes sectio
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from speccompose.catalog.problem import MOST_SHOWN
 from speccompose.engines.flags import is_known
 from speccompose.engines.names import require_name, require_value
 from speccompose.lint.noted import Ground, Noted, at
@@ -34,7 +35,7 @@ def config_keys(server: Server, ground: Ground) -> Iterator[Noted]:
     spec = read_speculation(server, ground.catalog)
     if spec is None or not server.is_vllm:
         return
-    for name, value in spec.fields.items():
+    for name, value in list(spec.fields.items())[:MOST_SHOWN]:
 
         def check(version: str, name: str = name, value: object = value) -> None:
             rows = server.engine.speculation_fields

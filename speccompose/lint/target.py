@@ -29,6 +29,10 @@ UNKNOWN_MODEL: Final = ModelEntry(
 )
 
 
+_LONGEST_NAME: Final = 200
+"""The hub's own limit is 96 for each half."""
+
+
 class Target(Frozen, frozen=True, kw_only=True):
     """The model that is served, and the one form of it that is meant."""
 
@@ -72,6 +76,8 @@ def known_target(server: Server, catalog: Catalog) -> Target | None:
 
 
 def _look_up(name: str, catalog: Catalog) -> ModelChoice | None:
+    if len(name) > _LONGEST_NAME:
+        return None
     try:
         return find_model(StackRequest(model=name), catalog)
     except UsageError:

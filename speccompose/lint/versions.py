@@ -28,11 +28,13 @@ def judge(server: Server, catalog: Catalog, line: int, check: Check) -> Iterator
             severity = Severity.ERROR if sure else Severity.WARNING
             yield refused(line, found, severity=severity)
         return
-    refusals = [_refusal(check, each) for each in candidates(server, catalog)]
-    newest = refusals[-1] if refusals else None
+    known = candidates(server, catalog)
+    newest = _refusal(check, known[-1]) if known else None
     if newest is not None:
-        sure = all(each is not None for each in refusals)
-        severity = Severity.ERROR if sure else Severity.WARNING
+        everywhere = newest.code == "flag_unknown" or all(
+            _refusal(check, each) is not None for each in known[:-1]
+        )
+        severity = Severity.ERROR if everywhere else Severity.WARNING
         yield refused(line, _as_guess(newest), severity=severity)
 
 

@@ -132,11 +132,12 @@ def until_end(words: Iterable[Word]) -> tuple[Word, ...]:
     return tuple(taken)
 
 
-def _lines_joined(text: str) -> str:
+def _lines_joined(script: str) -> str:
     """A line end outside quotes ends a command, after a backslash it does not."""
+    text = script.replace("\\\n", " ")
     joined: list[str] = []
     quote = ""
-    for at, char in enumerate(text.replace("\\\n", " ")):
+    for at, char in enumerate(text):
         if char in "'\"" and (not quote or quote == char):
             escaped = at > 0 and text[at - 1] == "\\" and quote != "'"
             quote = quote if escaped else ("" if quote else char)

@@ -13,8 +13,9 @@ _FORMS = re.compile(
 """Tokens of the hub, of NVIDIA's registry, of OpenAI's like, of GitHub."""
 
 _ASSIGNED = re.compile(
-    r"(?i)([\w.-]*(?:key|token|passwd|password|passphrase|secret)[\"']?(?:\s*[:=]\s*|\s+))\S.*"
+    r"(?i)([\w.-]*(?:key|token|passwd|password|passphrase|secret)[\"']?\s*[:=]\s*)\S.*"
 )
+_FLAG = re.compile(r"(?i)(--?[\w-]*(?:key|token|passwd|password|secret)\s+)\S.*")
 
 
 def names_secret(name: str) -> bool:
@@ -35,4 +36,4 @@ def mask(text: str) -> str:
 
 def mask_line(line: str) -> str:
     """A line of somebody's file, with stars for what stands behind a secret's name."""
-    return _ASSIGNED.sub(r"\1***", mask(line))
+    return _FLAG.sub(r"\1***", _ASSIGNED.sub(r"\1***", mask(line)))

@@ -38,14 +38,14 @@ def test_a_bad_file_is_told_by_line(lint, path):
 
 
 def test_every_code_of_the_package_is_proved_by_a_file():
-    """`nothing_to_lint` has its own test below."""
+    """Two codes have tests of their own below."""
     made = set()
     for path in PACKAGE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in MAKERS and node.args:
                 made.add(node.args[0].value if isinstance(node.args[0], ast.Constant) else None)
     shown = {code for path in FILES for _, _, code in expected(path.read_text())}
-    assert made - shown == {"nothing_to_lint"}
+    assert made - shown == {"nothing_to_lint", "not_all_judged"}
     assert len(made) > 80
 
 
@@ -139,6 +139,32 @@ def test_an_override_is_judged_by_what_it_says_alone(lint):
         "services:\n  llm:\n    command: vllm serve a/b --max-model-lenn 3\n    privileged: yes\n"
     )
     assert lint.codes(text) == {"flag_unknown", "privileged"}
+
+
+def test_more_services_than_anybody_runs_are_not_all_judged(lint):
+    one = "  s{}:\n    image: vllm/vllm-openai:v0.27.1\n    command: vllm serve a/b --x{}\n"
+    most = check.MOST_SERVICES
+    for count, told in ((most, []), (most + 1, [3 * most + 2])):
+        text = "services:\n" + "".join(one.format(n, n) for n in range(count))
+        found = lint(text)
+        assert [each.line for each in found if each.code == "not_all_judged"] == told
+        assert max(each.line for each in found) <= 3 * most + 2
+
+
+def test_more_documents_than_anybody_writes_are_not_all_judged(lint):
+    text = upstream("a/b") + "---\n" + upstream("serve", "a/b")
+    many = "---\n".join([upstream("a/b")] * check.MOST_DOCUMENTS + [upstream("serve", "a/b")])
+    assert "entrypoint_repeated" in lint.codes(text)
+    assert "entrypoint_repeated" not in lint.codes(many)
+    assert "not_all_judged" in lint.codes(many)
+
+
+def test_the_same_fault_a_hundred_times_is_told_as_often_as_anybody_mends(lint):
+    values = "".join(f"      A{number}: hf_notRealNotReal{number}\n" for number in range(100))
+    found = lint(upstream("a/b") + f"    environment:\n{values}")
+    told = [each.message for each in found if each.code == "secret_in_file"]
+    assert len(told) == 20
+    assert told[-1].endswith("(and 80 more)")
 
 
 def test_findings_stand_in_the_order_of_lines(lint):
