@@ -23,6 +23,8 @@ _TRANSIENT: Final = ("timeout", "busy", "connect")
 
 _HELD: Final = ("hold", "locked")
 _EASILY_LEFT: Final[tuple[Phase, ...]] = ("waiting", "ready", "pushing", "pushed", "staged")
+_BUSY: Final = ("switching", "checking", "unconfirmed", "rolling_back")
+_UNWELL: Final = ("degraded", "stopped", "stuck", *_BUSY)
 _MOST_TRIES: Final = 3
 _ENCODER = msgspec.json.Encoder()
 
@@ -94,7 +96,7 @@ def _strange(state: RolloutState, board: BoardState, report: BoardReport, now: N
         return None if report.digest == board.digest else _ended(board, report)
     if board.phase == "declining":
         return _declined(state, board, report)
-    if report.running is not None:
+    if report.running is not None or report.state in _BUSY:
         return _deferred(board, "locked", report)
     if report.hold is not None:
         return _deferred(board, "hold", report)
@@ -120,8 +122,11 @@ def _strange(state: RolloutState, board: BoardState, report: BoardReport, now: N
 
 
 def runs(report: BoardReport, digest: str) -> bool:
-    """Whether the board serves this release, as it should."""
-    well = report.state == "committed" and report.healthy is not False and not report.drift
+    """Whether the board serves this release, as it should.
+
+    The last transaction need not have brought it: one that was rolled back since left it there.
+    """
+    well = report.state not in _UNWELL and report.healthy is not False and not report.drift
     return report.digest == digest and well
 
 

@@ -1,0 +1,139 @@
+"""One board's answer to one call: a table of what the controller makes of it."""
+
+import pytest
+
+from speccompose.fleet.actions import Now
+from speccompose.fleet.board_state import BoardState
+from speccompose.fleet.rollout_state import RolloutState
+from speccompose.fleet.transition import after_result, runs
+from speccompose.vocab.rollout_engine import BoardReport, BoardResult, Unfit
+from speccompose.vocab.rollout_journal import Entry
+from tests.fleet.made import NEW, OLD, plan
+
+NOW = Now(t=1000, wall=1_800_000_000.0)
+OURS = {"rollout": "r-test.1", "target": NEW}
+
+
+def state_in(phase, **fields) -> tuple[RolloutState, BoardState]:
+    state = RolloutState(plan("a1"))
+    state.apply(Entry(event="opened"))
+    state.apply(Entry(event="wave", wave=0))
+    if phase != "waiting":
+        state.apply(Entry(event="board", board="a1", phase=phase, **fields))
+    return state, state.boards["a1"]
+
+
+def told(phase, kind, result, **fields):
+    state, _ = state_in(phase, **fields)
+    entry = after_result(state, kind, BoardResult(board="a1", **result), NOW)
+    if entry is None:
+        return None
+    return (entry.phase or entry.event, entry.reason)
+
+
+def ok(**report):
+    return {"outcome": "ok", "report": BoardReport(**report)}
+
+
+ADOPTED = [
+    ("waiting", "probe", ok(), ("ready", None)),
+    ("waiting", "probe", ok(digest=OLD, state="committed"), ("ready", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed"), ("already", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed", healthy=False), ("ready", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed", drift=("x",)), ("ready", None)),
+    ("waiting", "probe", ok(digest=NEW, state="degraded"), ("ready", None)),
+    ("waiting", "probe", ok(hold="busy"), ("deferred", "hold")),
+    ("deferred", "probe", ok(hold="busy"), ("deferred", "hold")),
+    ("waiting", "probe", ok(running="apply", rollout="r-x"), ("deferred", "locked")),
+    ("waiting", "probe", ok(state="unconfirmed", rollout="r-x"), ("deferred", "locked")),
+    ("waiting", "probe", ok(unfit=(Unfit(code="disk"),)), ("ineligible", "disk")),
+    ("waiting", "probe", ok(state="staged", **OURS), ("staged", None)),
+    ("waiting", "probe", ok(state="checking", running="apply", **OURS), ("applying", None)),
+    ("waiting", "probe", ok(state="committed", digest=NEW, **OURS), ("committed", "adopted")),
+    ("waiting", "probe", ok(state="rolled_back", reason="health", **OURS), ("failed", "health")),
+    ("staging", "poll", ok(running="stage", **OURS), None),
+    ("staging", "poll", ok(state="idle", reason="disk_full", **OURS), ("failed", "disk_full")),
+    ("staging", "poll", ok(state="staged", **OURS), ("staged", None)),
+    ("applying", "poll", ok(state="switching", running="apply", **OURS), None),
+    ("applying", "poll", ok(state="rolling_back", running="apply", **OURS), None),
+    ("applying", "poll", ok(state="rolled_back", reason="image", **OURS), ("failed", "image")),
+    ("applying", "poll", ok(state="stuck", **OURS), ("stuck", "stuck")),
+    ("applying", "poll", ok(state="unconfirmed", **OURS), ("unconfirmed", None)),
+    ("applying", "poll", ok(state="unconfirmed", verdict="rejected", **OURS),
+     ("unconfirmed", "rejected")),
+    ("unconfirmed", "confirm", ok(state="committed", digest=NEW, **OURS),
+     ("committed", "confirmed")),
+    ("unconfirmed", "confirm", {"outcome": "ok"}, None),
+    ("unconfirmed", "confirm", ok(state="rolled_back", reason="confirm_timeout", **OURS),
+     ("failed", "confirm_timeout")),
+    ("reverting", "rollback", ok(state="rolling_back", running="rollback", **OURS), None),
+    ("reverting", "poll", ok(state="rolled_back", **OURS), ("reverted", None)),
+    ("reverting", "poll", ok(state="committed", digest=NEW, **OURS), None),
+    ("reverting", "poll", ok(state="committed", digest=OLD), ("reverted", None)),
+    ("failed", "probe", ok(state="committed", digest=NEW, **OURS), ("committed", "adopted")),
+    ("pushing", "push", {"outcome": "ok"}, ("pushed", None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("phase", "kind", "result", "expected"), ADOPTED)
+def test_the_boards_own_account_wins(phase, kind, result, expected):
+    assert told(phase, kind, result) == expected
+
+
+UNREACHED = [
+    ("waiting", "probe", "unreachable", None, "unreached"),
+    ("waiting", "probe", "unknown", None, "unreached"),
+    ("unreached", "probe", "unreachable", None, "missed"),
+    ("pushing", "push", "unreachable", None, "unreached"),
+    ("staging", "stage", "unreachable", None, "unreached"),
+    ("staging", "stage", "unknown", None, "missed"),
+    ("staging", "poll", "unreachable", None, "missed"),
+    ("applying", "apply", "unreachable", None, "unreached"),
+    ("applying", "apply", "unknown", None, "missed"),
+    ("applying", "apply", "failed", "busy", "unreached"),
+    ("applying", "poll", "unreachable", None, "missed"),
+    ("unconfirmed", "confirm", "unreachable", None, "missed"),
+    ("committed", "probe", "unreachable", None, "missed"),
+    ("applying", "poll", "failed", "identity", "failed"),
+    ("applying", "poll", "failed", "sudo", "missed"),
+    ("applying", "apply", "failed", "locked", "deferred"),
+    ("applying", "apply", "failed", "downgrade", "failed"),
+    ("waiting", "probe", "failed", "identity", "failed"),
+    ("waiting", "probe", "failed", "sudo", "failed"),
+    ("waiting", "probe", "failed", "busy", "unreached"),
+]
+
+
+@pytest.mark.parametrize(("phase", "kind", "outcome", "reason", "expected"), UNREACHED)
+def test_no_answer_means_pending_before_a_start_and_a_deadline_after(
+    phase, kind, outcome, reason, expected
+):
+    found = told(phase, kind, {"outcome": outcome, "reason": reason})
+    assert found is not None
+    assert found[0] == expected
+
+
+def test_a_board_of_another_run_of_the_same_plan_is_judged_anew():
+    report = BoardReport(state="rolled_back", rollout="r-test.1", target=NEW, reason="health")
+    state, _ = state_in("waiting")
+    state.apply(Entry(event="opened"))
+    state.apply(Entry(event="wave", wave=0))
+    entry = after_result(state, "probe", BoardResult(board="a1", outcome="ok", report=report), NOW)
+    assert entry is not None
+    assert entry.phase == "ready"
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        ({"state": "committed", "digest": NEW}, True),
+        ({"state": "committed", "digest": OLD}, False),
+        ({"state": "rolled_back", "digest": NEW}, True),
+        ({"state": "stuck", "digest": NEW}, False),
+        ({"state": "unconfirmed", "digest": NEW}, False),
+        ({"state": "committed", "digest": NEW, "healthy": False}, False),
+        ({"state": "committed", "digest": NEW, "drift": ("unit",)}, False),
+    ],
+)
+def test_serving_is_digest_state_and_health(report, expected):
+    assert runs(BoardReport(**report), NEW) is expected
