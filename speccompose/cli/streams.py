@@ -11,6 +11,8 @@ from typing import TextIO
 
 import click
 
+from speccompose.device.redact import redact
+
 _closed: set[int] = set()
 
 
@@ -61,6 +63,6 @@ def silence(stream: TextIO) -> None:
 def tell(text: str) -> None:
     """Print to standard error, if that is still possible."""
     try:
-        click.echo(text, err=True)
+        click.echo(redact(text), err=True)
     except OSError:
         silence(sys.stderr)
