@@ -31,6 +31,7 @@ BOTTOM_UP = [
     "local_model",
     "recheck",
     "serving",
+    "supply",
     "acceptance",
     "tuning_plans",
     "tuning_session",

@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "prune": ("upkeep", "remove old releases and their images"),
     "doctor": ("doctor", "would a deploy work on this host"),
     "lint": ("lint", "the faults of a Compose file that someone else wrote"),
+    "lock": ("lock", "pin tags to digests and revisions to commits"),
     "catalog": ("catalog", "what is known: devices, images, models, methods"),
     "inspect": ("inspect", "what a checkpoint really is, and whether a draft fits it"),
 }

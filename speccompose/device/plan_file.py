@@ -7,9 +7,11 @@ are the control side's business. A key of the wrong kind is an error that names 
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 from speccompose.device.errors import DATA, DeviceError
+from speccompose.device.locked_files import LockedFiles, parse_locked
 from speccompose.device.paths import digest_hex, is_stack_name
 from speccompose.device.safe_name import name_fault
 
@@ -26,6 +28,7 @@ class Download(NamedTuple):
     mib: Optional[int]
     bundled: Optional[str]
     revision: str = "main"
+    files: LockedFiles = MappingProxyType({})
 
 
 class MemoryNeed(NamedTuple):
@@ -133,6 +136,9 @@ class _Reader:
 
     def part(self, key: str) -> _Reader:
         return _Reader(self._get(key), self._name(key))
+
+    def anything(self, key: str) -> Json:
+        return self._get(key)
 
     def text(self, key: str) -> str:
         value = self._get(key)
@@ -280,4 +286,5 @@ def _download(part: _Reader) -> Download:
         mib=part.number_or_none("mib"),
         bundled=part.text_or_none("bundled"),
         revision=part.text_or_none("revision") or "main",
+        files=parse_locked(part.anything("files")),
     )

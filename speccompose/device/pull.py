@@ -19,6 +19,7 @@ from speccompose.device.errors import UNREACHABLE, DeviceError
 from speccompose.device.hub import Hub
 from speccompose.device.image_pull import pull_image
 from speccompose.device.lock import hold_file
+from speccompose.device.locked_files import must_be_locked
 from speccompose.device.paths import Roots
 from speccompose.device.plan_file import Download, Plan
 from speccompose.device.ports import Ports, Progress, Say, silent
@@ -119,6 +120,7 @@ def pull_weights(
 
 def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, say: Say) -> None:
     listing = sources.hub.list(download.repo, download.revision)
+    must_be_locked(download.repo, download.files, listing, download.revision)
     wanted = served_files(download, listing)
     for file in wanted:
         _must_lie_inside(folder, file.name)

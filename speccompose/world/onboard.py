@@ -63,7 +63,7 @@ def sources(settings: Settings, catalog: Catalog) -> Sources:
         target = _target_file(download, catalog, models)
         provide_bundled(download.bundled or "", folder / str(download.file), target_file=target)
 
-    hub = Hub(settings.hub, token=_token(settings.hub_token_file))
+    hub = Hub(settings.hub, token=hub_token(settings.hub_token_file))
     return Sources(hub=hub, provide_image=build, provide_bundled=bundle)
 
 
@@ -90,7 +90,7 @@ def build_image(reference: str, catalog: Catalog, data_root: Path) -> bool:
     return False
 
 
-def _token(file: str | None) -> str | None:
+def hub_token(file: str | None) -> str | None:
     """The hub token out of its file; it never stands in an argument or the environment."""
     if file is None:
         return None
