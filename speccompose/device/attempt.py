@@ -98,7 +98,6 @@ class Attempt:
         with phase("start", limits.start(self._plan), self._ports) as start:
             self._switch()
             container = self._start(start.ports)
-        self._to(state.CHECKING)
         with phase("acceptance", limits.accept_s, self._ports) as check:
             key = None if self._secret is None else self._secret.key
             server = self._ports.connect(self._plan, key)
@@ -136,6 +135,7 @@ class Attempt:
             recreate = recreate or running.health == "unhealthy"
         self._job.say(Progress("start", f"starting {plan.project}"))
         Compose(ports.docker, plan.project, self._paths.release(plan.digest)).up(recreate)
+        self._to(state.CHECKING)
         key = None if self._secret is None else self._secret.key
         keys = () if key is None else (key,)
         server = ports.connect(plan, key)

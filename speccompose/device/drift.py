@@ -112,7 +112,7 @@ class _Look:
             yield self._found("container_down", "running", found.status)
         if found is None:
             return
-        if found.health == "unhealthy":
+        if runs and found.health == "unhealthy":
             yield self._found("container_unhealthy", "healthy", found.health_output[:200])
         if found.restarts:
             yield self._found("container_restarted", "0 restarts", f"{found.restarts} restarts")

@@ -94,7 +94,7 @@ def test_a_broken_release_leaves_the_old_one_serving(board: Board, broken, code)
     assert "previous stack restored" in caught.value.details[-1]
     assert board.ask().tokens == 8
     status = board.status()
-    assert (status.digest, status.phase, status.health) == (old.digest, "committed", "healthy")
+    assert (status.digest, status.phase, status.health) == (old.digest, "rolled_back", "healthy")
     assert len(board.containers()) == 1
 
 
@@ -128,7 +128,9 @@ def test_a_broken_first_install_leaves_nothing(board: Board):
     assert "nothing is left running" in caught.value.details[-1]
     assert any("this-flag-does-not-exist" in line for line in caught.value.details)
     assert board.containers() == []
-    assert not StackPaths(board.stack.name, board.roots).home.exists()
+    home = StackPaths(board.stack.name, board.roots).home
+    assert [path.name for path in home.iterdir()] == ["state.json"]
+    assert board.status().phase == "rolled_back"
 
 
 def test_one_that_never_gets_ready_is_undone_at_its_deadline(board: Board):
@@ -257,7 +259,7 @@ def test_a_killed_deploy_is_finished_by_the_next(board: Board):
             break
     process.kill()
     process.wait()
-    assert board.status().phase == "switching"
+    assert board.status().phase == "checking"
 
     with pytest.raises(DeviceError) as caught:
         board.deploy(board.write(extra=BROKEN))
