@@ -4,12 +4,13 @@ Layer: lint. Pure. The engine is told by the image's name or by what the command
 services are no servers and get none of the engines' rules.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from speccompose.catalog.problem import KeyPath
 from speccompose.engines.flags import find_flag
-from speccompose.lint.arguments import Arguments, Given, named, read_arguments
+from speccompose.lint.arguments import Arguments, Given, is_flag, named, read_arguments
 from speccompose.lint.compose_file import WordFinder
 from speccompose.lint.known_image import KnownImage, read_image
 from speccompose.lint.service import Service
@@ -20,6 +21,7 @@ from speccompose.vocab.engine import EngineEntry
 from speccompose.vocab.image import EngineName
 
 _VLLM_MODULE: Final = "vllm.entrypoints.openai.api_server"
+_REPOSITORY: Final = re.compile(r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.:-]*$")
 _VLLM_CLI: Final = "vllm.entrypoints.cli.main"
 
 
@@ -130,7 +132,7 @@ def _start(service: Service, image: KnownImage | None) -> Start:
     first = _begins(before)
     inside = _find(command, service)
     if first is None:
-        return inside or Start(arguments=_from_first_flag(command))
+        return inside or Start(arguments=_if_arguments(command))
     engine, used, module = first
     again = inside.begun[0] if inside is not None else None
     if again is None and command and command[0].text == "serve" and engine == "vllm":
@@ -208,11 +210,15 @@ def _begins(words: Sequence[Word]) -> tuple[EngineName, int, bool] | None:
     return None
 
 
-def _from_first_flag(words: Sequence[Word]) -> tuple[Word, ...]:
-    """What looks like a server's arguments though nothing starts it."""
-    if any(word.base in ("bench", "python", "python3", "sleep", "tail") for word in words[:2]):
-        return ()
-    return () if script_of(words) is not None else tuple(words)
+def _if_arguments(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Words that can only be meant as a server's arguments, though nothing starts it.
+
+    A flag comes first, or a repository and then a flag; anything else may be a program of its own.
+    """
+    texts = [word.text for word in words[:2]]
+    repository = bool(texts) and _REPOSITORY.match(texts[0]) is not None
+    meant = is_flag(texts[0]) or (repository and all(map(is_flag, texts[1:]))) if texts else False
+    return tuple(words) if meant else ()
 
 
 def _variables_of(engine: EngineEntry, name: str) -> frozenset[str]:
