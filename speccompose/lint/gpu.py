@@ -6,6 +6,7 @@ Layer: lint. Pure. Rules section 5 and field cases C-04, C-06.
 from collections.abc import Iterator
 
 from speccompose.catalog.plain_data import Plain
+from speccompose.lint.known_image import KnownImage
 from speccompose.lint.noted import Ground, Noted, at
 from speccompose.lint.server import Server
 from speccompose.lint.service import Service
@@ -62,8 +63,8 @@ def no_way(server: Server, ground: Ground) -> Iterator[Noted]:
     service, image = server.service, server.image
     if image is None or not service.whole or mechanisms(service):
         return
-    needs_gpu = any(entry.gpu_targets for entry in image.entries) and not _on_cpu(ground)
-    if needs_gpu:
+    needs_gpu = any(entry.gpu_targets for entry in image.entries)
+    if needs_gpu and not _on_cpu(ground) and not _is_cpu_variant(image):
         yield at(
             service.line,
             error(
@@ -73,6 +74,12 @@ def no_way(server: Server, ground: Ground) -> Iterator[Noted]:
                 source="public README l4t-vllm; rules section 5",
             ),
         )
+
+
+def _is_cpu_variant(image: KnownImage) -> bool:
+    """Whether the catalog's tags of the repository all say cuda and this one does not."""
+    tags = [build.reference for entry in image.entries for build in entry.builds]
+    return all("cuda" in tag for tag in tags) and "cuda" not in image.text
 
 
 def _on_cpu(ground: Ground) -> bool:

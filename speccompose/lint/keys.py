@@ -20,7 +20,7 @@ _NAMES: Final = (
     "environment expose extends external_links extra_hosts gpus group_add healthcheck "
     "hostname image init ipc isolation label_file labels links logging mac_address mem_limit "
     "mem_reservation mem_swappiness memswap_limit models network_mode networks "
-    "oom_kill_disable oom_score_adj pid pids_limit platform ports post_start pre_stop "
+    "oom_kill_disable oom_score_adj pid pids_limit platform ports post_start pre_start pre_stop "
     "privileged profiles provider pull_policy pull_refresh_after read_only restart runtime "
     "scale secrets security_opt shm_size stdin_open stop_grace_period stop_signal storage_opt "
     "sysctls tmpfs tty ulimits use_api_socket user userns_mode uts volumes volumes_from "

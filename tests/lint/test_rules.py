@@ -230,6 +230,9 @@ def test_an_image_that_nobody_knows_is_said_to_be_unknown(ask):
 def test_a_cpu_board_needs_no_gpu(ask):
     text = "services:\n  a:\n    image: speccompose/llamacpp-cpu:0.7.0-b11669\n"
     assert ask(text).server(gpu.no_way) == []
+    for tag, told in (("server", 0), ("server-vulkan", 0), ("server-cuda", 1)):
+        text = service(f"ghcr.io/ggml-org/llama.cpp:{tag}", "command: -m /m/a.gguf")
+        assert len(ask(text).server(gpu.no_way)) == told
 
 
 def test_a_device_that_is_no_gpu_is_no_way_to_one(ask):
