@@ -173,7 +173,7 @@ def _environment(
         for at, item in enumerate(table):
             name, equals, written = (scalar(item) or "").partition("=")
             entries.append((name.strip(), written if equals else None, at))
-    for name, value, key in entries:
+    for name, value, key in ((name, value, key) for name, value, key in entries if name):
         text = scalar(value)
         filled = fill(text) if text is not None else None
         yield Variable(

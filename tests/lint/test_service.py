@@ -61,6 +61,7 @@ def test_a_volume(volumes, wanted):
         ("{A: b, C: 1, D: true, E: null}", [("A", "b"), ("C", "1"), ("D", "true"), ("E", None)]),
         ("[A=b, C=d=e, E, F=]", [("A", "b"), ("C", "d=e"), ("E", None), ("F", "")]),
         ("text", []),
+        ("['=x', '', 3]", [("3", None)]),
     ],
 )
 def test_the_environment(environment, wanted):
