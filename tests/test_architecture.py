@@ -36,6 +36,7 @@ BOTTOM_UP = [
     "tuning_plans",
     "tuning_session",
     "tuning",
+    "fleets",
     "cli",
     "__main__",
 ]

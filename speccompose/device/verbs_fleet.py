@@ -37,12 +37,10 @@ def _start(options: argparse.Namespace) -> Report:
 
 
 def _work(options: argparse.Namespace) -> Report:
-    from speccompose.device import hub, interrupts, pull, release_file, work
+    from speccompose.device import board_token, hub, interrupts, pull, work
 
     job, roots = _job(options), roots_of(options)
-    address = release_file.hub_of(job.stack, job.digest, roots)
-    token = release_file.board_token()
-    sources = pull.Sources(hub.Hub(address or _HUB, token))
+    sources = pull.Sources(hub.Hub(options.hub or _HUB, board_token.board_token()))
     with interrupts.signals_interrupt():
         done = work.carry_out(job, roots, ports=this_board(), sources=sources, say=options.say)
     return dict(done._asdict())
@@ -120,6 +118,7 @@ def _again(options: argparse.Namespace) -> Tuple[str, ...]:
         value = getattr(options, name.replace("-", "_"))
         words += ["--" + name, str(value)] if value is not None else []
     words += ["--accept", options.accept]
+    words += ["--hub", options.hub] if options.hub else []
     words += ["--allow-downgrade"] if options.allow_downgrade else []
     return tuple(words + (["--force"] if options.force else []))
 
@@ -132,6 +131,7 @@ def _job_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--counter", type=int, default=0, help="told to people only")
     for name in _NUMBERS:
         parser.add_argument("--" + name, type=float, metavar="S", help="seconds")
+    parser.add_argument("--hub", metavar="URL", help="the model hub or a mirror of it")
     parser.add_argument("--accept", choices=("answer", "measure"), default="answer")
     parser.add_argument("--allow-downgrade", action="store_true")
     parser.add_argument("--force", action="store_true", help="although there is no way back")

@@ -14,13 +14,15 @@ from typing import Callable, NamedTuple, Optional, Tuple
 
 from speccompose.device import confirm, pull, state, take_down, transaction
 from speccompose.device.accept_stack import accept_stack
-from speccompose.device.errors import LOCKED, DeviceError
+from speccompose.device.claim import refuse_other
+from speccompose.device.errors import LOCKED, PENDING, DeviceError
 from speccompose.device.file_faults import told
+from speccompose.device.held import hold_reason
 from speccompose.device.incoming import incoming_folder
 from speccompose.device.order import Limits, Order
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports, Say
-from speccompose.device.work_file import APPLY, STAGE, Work, load_work, save_work
+from speccompose.device.work_file import APPLY, ROLLBACK, STAGE, Work, load_work, save_work
 
 UNIT = "speccompose-apply"
 """One per board: two transactions at once would share one memory pool."""
@@ -54,9 +56,29 @@ def begin(job: Job, argv: Tuple[str, ...], roots: Roots, *, ports: Ports) -> boo
         if same:
             return False
         raise _locked(last)
+    if job.action != ROLLBACK:
+        _refuse_at_once(job, roots, ports)
     save_work(job.stack, new_work(job, ports), roots)
     ports.units.run_transient(UNIT, argv)
     return True
+
+
+def _refuse_at_once(job: Job, roots: Roots, ports: Ports) -> None:
+    """A board that is held or claimed says so to who asks, before anything is started.
+
+    Raises:
+        DeviceError: 13 'hold', 12 'locked': the control side knows these two words.
+    """
+    paths = StackPaths(job.stack, roots)
+    reason = hold_reason(paths)
+    if reason is not None:
+        raise DeviceError(PENDING, f"{job.stack}: this board is held", [reason], code="hold")
+    try:
+        refuse_other(job.stack, state.load(paths), job.rollout, ports.machine)
+    except DeviceError as error:
+        raise DeviceError(
+            error.status, error.brief, error.details, error.hint, code="locked"
+        ) from None
 
 
 def is_running(ports: Ports) -> bool:
@@ -122,7 +144,7 @@ def _rollback(
 
 
 Action = Callable[[Job, Roots, Ports, pull.Sources, Say], Optional[str]]
-_ACTIONS = {STAGE: _stage, APPLY: _apply, "rollback": _rollback}
+_ACTIONS = {STAGE: _stage, APPLY: _apply, ROLLBACK: _rollback}
 
 
 def limits_of(start_s: Optional[float], acceptance_s: Optional[float]) -> Limits:

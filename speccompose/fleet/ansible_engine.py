@@ -88,7 +88,10 @@ class AnsibleEngine:
 
     def start(self, calls: Sequence[BoardCall], action: Action) -> Iterable[BoardResult]:
         """See `Engine`."""
-        errands = [_errand(call, board_argv.start(call, action), 60) for call in calls]
+        errands = [
+            _errand(call, board_argv.start(call, action, self._boards[call.board].hub), 60)
+            for call in calls
+        ]
         return self.run(f"start-{action}", errands)
 
     def poll(self, calls: Sequence[BoardCall], wait_s: float) -> Iterable[BoardResult]:

@@ -32,7 +32,10 @@ PLAY = """\
 
 
 class Reach(Frozen, frozen=True, kw_only=True):
-    """How one board is reached. Paths are absolute; ``known_hosts`` are files, best first."""
+    """How one board is reached. Paths are absolute; ``known_hosts`` are files, best first.
+
+    ``hub``: the model mirror of its site, None for the usual hub.
+    """
 
     host: str
     port: int = 22
@@ -41,6 +44,7 @@ class Reach(Frozen, frozen=True, kw_only=True):
     jump: str | None = None
     known_hosts: tuple[str, ...]
     sudo: bool = True
+    hub: str | None = None
 
 
 def ansible_environment(

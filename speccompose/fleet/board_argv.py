@@ -19,15 +19,16 @@ def receive(call: BoardCall) -> tuple[str, ...]:
     return (HELPER, "receive", call.stack, "--digest", call.digest)
 
 
-def start(call: BoardCall, action: Action) -> tuple[str, ...]:
-    """Start an action in the board's transient unit."""
+def start(call: BoardCall, action: Action, hub: str | None = None) -> tuple[str, ...]:
+    """Start an action in the board's transient unit; ``hub``: where its weights come from."""
     limits = call.deadlines
     argv = [HELPER, "start", action, call.stack, "--rollout", call.rollout]
     if action == "rollback":
         return (*argv, "--within", str(limits.rollback_s))
     argv += ["--digest", call.digest, "--counter", str(call.counter)]
     if action == "stage":
-        return (*argv, "--within", str(limits.stage_s))
+        mirror = ("--hub", hub) if hub is not None else ()
+        return (*argv, "--within", str(limits.stage_s), *mirror)
     argv += ["--within", str(limits.start_s), "--acceptance-within", str(limits.acceptance_s)]
     argv += ["--confirm-within", str(limits.confirm_s), "--accept", call.accept]
     argv += ["--allow-downgrade"] if call.allow_downgrade else []

@@ -160,7 +160,10 @@ def test_a_rollback_takes_nothing_that_is_not_its_own(rolled, whose):
 def test_another_rollout_is_kept_out_while_one_waits(rolled):
     digest = bring(rolled)
     new = receive(rolled, extra=(), method="none")
-    assert do(rolled, "stage", new, "r2").code == "claimed"
+    with pytest.raises(DeviceError) as caught:
+        work.begin(job("stage", new, "r2"), ("check",), rolled.roots, ports=rolled.ports)
+    assert (caught.value.status, caught.value.code) == (12, "locked")
+    assert do(rolled, "stage", new, "r2").code is not None
     state_now = state.load(rolled.paths)
     assert (state_now.phase, state_now.digest) == ("unconfirmed", digest)
 
@@ -220,6 +223,10 @@ def test_s23_a_held_board_says_so(rolled):
     rolled.roots.state.mkdir(parents=True, exist_ok=True)
     (rolled.roots.state / "hold").write_text("robot is moving")
     assert "robot is moving" in report(rolled)["hold"]
+    with pytest.raises(DeviceError) as caught:
+        work.begin(job("stage", receive(rolled)), ("c",), rolled.roots, ports=rolled.ports)
+    assert (caught.value.status, caught.value.code) == (13, "hold")
+    assert rolled.ports.units.started == []
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"action": "fly"}', '{"action": "stage"}'])

@@ -46,5 +46,10 @@ def test_a_stage_and_a_rollback_have_their_own_limit():
     assert start(CALL, "rollback")[-2:] == ("--within", "5")
 
 
+def test_a_sites_mirror_is_passed_on():
+    assert start(CALL, "stage", "http://mirror.site")[-2:] == ("--hub", "http://mirror.site")
+    assert "--hub" not in start(CALL, "stage")
+
+
 def test_a_poll_waits_on_the_board():
     assert poll(CALL, 20.0)[-2:] == ("--wait", "20")

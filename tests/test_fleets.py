@@ -1,0 +1,94 @@
+"""A fleet file on disk becomes a sealed plan, bundles and the addresses that Ansible gets."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from speccompose import fleets
+from speccompose.errors import UsageError
+from speccompose.settings import read_settings
+
+FLEET = """\
+fleet: 1
+name: lab
+ssh: {user: deploy, known_hosts: known_hosts, key: ~/.ssh/id, jump: gate}
+sites:
+  north:
+    registries: {docker.io: "mirror.north:5000"}
+    models: http://mirror.north
+    jump: north-gate
+boards:
+  - {id: thor-1, address: 10.0.0.1, device: agx-thor-t5000, l4t: 38.4.0, site: north}
+  - {id: thor-2, address: 10.0.0.2, device: agx-thor-t5000, l4t: 38.4.0, port: 2222}
+stacks:
+  chat: {model: gemma-4-e2b}
+deploy:
+  - {stack: chat}
+changes: {allow_floating: true}
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path):
+    return read_settings({"HOME": str(tmp_path), "SPECCOMPOSE_STATE": str(tmp_path)}, tmp_path)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, settings, catalog):
+    (tmp_path / "fleet.yaml").write_text(FLEET)
+    return fleets.open_fleet(tmp_path / "fleet.yaml", settings, catalog)
+
+
+@pytest.fixture
+def draft(fleet, settings, catalog):
+    return fleets.draft_plan(fleet, settings, catalog)
+
+
+def test_a_plan_is_sealed_under_its_own_name_and_found_again(fleet, draft):
+    folder = fleets.sealed_folder(fleet, draft)
+    assert folder.name == draft.plan.rollout
+    assert fleets.sealed_folder(fleet, draft) == folder
+    assert fleets.rollout_folder(fleet, None) == folder
+    assert fleets.rollout_folder(fleet, draft.plan.rollout[:6]) == folder
+
+
+def test_no_rollout_yet_and_none_of_that_name(fleet, draft):
+    for named in (None, "r-0"):
+        with pytest.raises(UsageError) as caught:
+            fleets.rollout_folder(fleet, named)
+        assert caught.value.code == "no_rollout"
+
+
+def test_a_sites_mirror_is_in_its_boards_bundle_alone(fleet, draft):
+    folder = fleets.sealed_folder(fleet, draft)
+    stacks = {board.id: board.stack for board in draft.plan.boards}
+    texts = {
+        name: (folder / "bundles" / bundle / "compose.yaml").read_text()
+        for name, bundle in stacks.items()
+    }
+    assert "mirror.north:5000/vllm/vllm-openai" in texts["thor-1"]
+    assert "mirror.north" not in texts["thor-2"]
+
+
+def test_a_bundle_is_a_tar_of_plain_files(fleet, draft):
+    folder = fleets.sealed_folder(fleet, draft)
+    data = fleets.bundle_bytes(folder / "bundles" / draft.plan.boards[0].stack)
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        names = set(archive.getnames())
+    assert {"compose.yaml", "plan.json", "SHA256SUMS", "check"} <= names
+
+
+def test_boards_are_reached_as_the_file_says(fleet, draft):
+    planned = {
+        board.id: fleets.reach_of(board, draft.plan, Path(fleet.folder))
+        for board in draft.plan.boards
+    }
+    asked = fleets.reaches(fleet)
+    one, two = planned["thor-1"], planned["thor-2"]
+    assert (one.host, one.port, one.user, one.jump) == ("10.0.0.1", 22, "deploy", "north-gate")
+    assert (two.port, two.jump, two.hub) == (2222, "gate", None)
+    assert one.hub == "http://mirror.north"
+    assert one.known_hosts == (str(Path(fleet.folder) / "known_hosts"),)
+    assert asked["thor-2"] == two
