@@ -56,7 +56,8 @@ class Seen(NamedTuple):
     """One look. ``at_s`` is seconds since boot; ``start`` names one start of one container.
 
     ``unit`` is the state of the stack's systemd unit, None where there is none. ``by_hand``: a
-    person stopped the container with docker (which forgets that; the memory does not).
+    person stopped the container with docker (which forgets that; the memory does not). ``later``
+    is what the engine says after it was asked for a token.
     """
 
     at_s: float
@@ -69,6 +70,7 @@ class Seen(NamedTuple):
     health: int = 0
     activity: Activity = UNKNOWN
     token: str = NOT_ASKED
+    later: Activity = UNKNOWN
 
 
 class Memory(NamedTuple):
@@ -109,7 +111,7 @@ def judge(memory: Memory, seen: Seen, rules: Rules) -> Judged:
         return _not_running(memory, seen, rules)
     if seen.health != 200:
         return _not_ready(memory, seen, rules)
-    if seen.token == TOKEN or advanced(memory, seen.activity):
+    if seen.token == TOKEN or advanced(memory, seen.activity) or _generated(seen):
         state = SERVING if seen.token == TOKEN or not seen.activity.requests else BUSY
         token_at_s = seen.at_s if seen.token == TOKEN else memory.token_at_s
         known = _alive(memory, seen)._replace(token_at_s=token_at_s, in_vain=0)
@@ -141,8 +143,20 @@ def advanced(memory: Memory, activity: Activity) -> bool:
     return activity.progress > memory.progress
 
 
+def _generated(seen: Seen) -> bool:
+    """Whether somebody else's tokens came while ours did not. What our own request may have moved
+    without a token (its prompt was read) is no sign of life."""
+    before, after = seen.activity.generated, seen.later.generated
+    return before is not None and after is not None and after > before
+
+
+def _progress(seen: Seen) -> Optional[float]:
+    """Where the next look counts from: what our own request did is in it."""
+    return seen.activity.progress if seen.later.progress is None else seen.later.progress
+
+
 def _alive(memory: Memory, seen: Seen) -> Memory:
-    return memory._replace(was_ready=True, strikes=0, progress=seen.activity.progress)
+    return memory._replace(was_ready=True, strikes=0, progress=_progress(seen))
 
 
 def _remember(memory: Memory, seen: Seen) -> Memory:
@@ -197,7 +211,7 @@ def _no_token(memory: Memory, seen: Seen, rules: Rules) -> Judged:
         why = f"{requests:.0f} requests run, no counter advances, and one token does not come"
     else:
         why = "it is idle, and one token does not come"
-    memory = memory._replace(was_ready=True, progress=seen.activity.progress)
+    memory = memory._replace(was_ready=True, progress=_progress(seen))
     return _strike(memory, seen, rules, f"/health says 200, but {why}")
 
 

@@ -65,7 +65,9 @@ def look(
     metrics = server.metrics(METRICS_S) if seen.health == 200 else None
     seen = seen._replace(activity=read_activity(metrics, plan.engine))
     if needs_token(memory, seen, rules):
-        seen = seen._replace(token=_outcome(server.first_token(plan.served_name, rules.token_s)))
+        token = _outcome(server.first_token(plan.served_name, rules.token_s))
+        again = None if metrics is None else server.metrics(METRICS_S)
+        seen = seen._replace(token=token, later=read_activity(again, plan.engine))
     return Look(seen._replace(at_s=ports.machine.boot_s()), found, metrics)
 
 

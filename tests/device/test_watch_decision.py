@@ -76,6 +76,23 @@ def test_one_advance_is_enough_to_begin_counting_anew():
     assert after(UP, *looks).state == SUSPECT
 
 
+def test_tokens_of_others_that_come_meanwhile_are_life():
+    moved = busy(100.0)._replace(later=Activity(3.0, 140.0, 140.0))
+    judged = after(UP, *minutes(moved, 5))
+    assert (judged.state, judged.memory.progress) == (BUSY, 140.0)
+
+
+def test_what_our_own_request_moves_is_no_life():
+    """Prompts are read, nothing is ever generated: our own prompt is the only progress there is."""
+    looks, read = [], 100.0
+    for number in range(3):
+        before, later = Activity(2.0, read, 50.0), Activity(3.0, read + 40, 50.0)
+        looks.append(UP._replace(at_s=1060.0 + 60 * number, activity=before, later=later,
+                                 token=NO_TOKEN))  # fmt: skip
+        read += 40
+    assert after(UP, *looks).action == RESTART
+
+
 def test_an_idle_engine_that_gives_no_token_is_dead_too():
     silent = UP._replace(token=NO_TOKEN)
     assert after(UP, *minutes(silent, 3)).action == RESTART
@@ -213,6 +230,9 @@ LOOKS = st.builds(
         generated=st.none(),
     ),
     token=st.sampled_from([TOKEN, NO_TOKEN, REFUSED, NOT_ASKED]),
+    later=st.builds(
+        Activity, st.none(), st.sampled_from([None, 3.0, 4.0]), st.sampled_from([None, 1.0, 2.0])
+    ),
 )
 HISTORIES = st.lists(st.tuples(LOOKS, st.floats(1.0, 4000.0)), min_size=1, max_size=60)
 
