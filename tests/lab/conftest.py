@@ -5,7 +5,8 @@ Without root, a Docker daemon or the rights that a node needs, every test here i
 
 import os
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.lab.lab import Lab
 from tests.lab.nodes import Node, NodeSpec
 from tests.lab.operator import Operator
+from tests.lab.outer import LabError
 
 _CLEAN = """
 systemctl stop 'speccompose*' 2>/dev/null
@@ -85,6 +87,19 @@ def _clean(lab: Lab, name: str) -> Iterator[Node]:
 def clean(node: Node) -> None:
     """Take everything off a board that an operator could have brought."""
     node.root("sh", "-c", _CLEAN)
+
+
+def wait_for(is_so: Callable[[], bool], patience_s: float = 60.0) -> None:
+    """Wait until something is so.
+
+    Raises:
+        LabError: it never is.
+    """
+    ends = time.monotonic() + patience_s
+    while not is_so():
+        if time.monotonic() > ends:
+            raise LabError(f"not so within {patience_s:.0f} s")
+        time.sleep(0.1)
 
 
 def faults_file(lab: Lab) -> Path:

@@ -84,6 +84,18 @@ def test_a_cut_transfer_goes_on_where_it_ended(lab: Lab, operator: Operator, nan
     assert int(nano.root("stat", "-c", "%s", stored)) == size
 
 
+def test_a_disk_too_small_for_the_weights_is_told_before_anything_comes(
+    operator: Operator, nano: Node
+):
+    operator.carry(nano)
+    nano.fill_disk(leave_kib=300)
+    try:
+        pulled = operator.pull(nano)
+        assert (pulled.status, pulled.code) == (15, "disk_full"), pulled
+    finally:
+        nano.empty_disk()
+
+
 @pytest.mark.lab_ci
 def test_a_reboot_and_a_power_cut_bring_the_stack_back(operator: Operator, agx: Node):
     done = operator.bring(agx)

@@ -14,7 +14,7 @@ from tests.lab.nodes import Node
 from tests.lab.operator import STACK, Operator, check_line
 
 pytestmark = pytest.mark.lab
-SEED, CUTS = 20261130, 20
+SEED, CUTS, PARTS = 20261130, 20, 4
 LONGEST_S = 18.0
 """Somewhat longer than a deploy takes here: some cuts come after its end."""
 
@@ -58,10 +58,11 @@ def test_two_power_cuts_in_mid_deploy(operator: Operator, agx: Node):
     run_cuts(operator, agx, [2.0, 8.0])
 
 
-def test_twenty_power_cuts_at_random_moments(operator: Operator, agx: Node):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_twenty_power_cuts_at_random_moments(operator: Operator, agx: Node, part: int):
     rng = random.Random(SEED)
     moments = [round(rng.uniform(0.0, LONGEST_S), 1) for _ in range(CUTS)]
-    phases = run_cuts(operator, agx, moments)
+    phases = run_cuts(operator, agx, moments[part::PARTS])
     assert all(phase.endswith(("committed", "rolled_back")) for phase in phases), phases
 
 
