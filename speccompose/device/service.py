@@ -4,6 +4,7 @@ Layer: device (standard library, Python 3.8).
 
     install_service(paths, digest, ports)   before the switch: recover must come before the stacks
     align_service(paths, ports)             after anything that changed state.json: systemd agrees
+    mend_service(paths, digest, ports)      both, for what serves already
     remove_service(paths, ports)            nothing of the stack is left
 
 Each can be called again without changing anything. Where there is no systemd, or the state tree is
@@ -19,6 +20,7 @@ from typing import List, Optional, Tuple
 from speccompose.device import state
 from speccompose.device.compose_cli import Compose
 from speccompose.device.errors import DeviceError
+from speccompose.device.lock import holder
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports
 from speccompose.device.program import PROGRAM, install_program
@@ -99,6 +101,18 @@ def align_service(paths: StackPaths, ports: Ports, *, start: bool = True) -> Tup
         return _up(paths, digest, ports, start=start)
     except DeviceError as error:
         return (_told("systemd does not agree", error),)
+
+
+def mend_service(
+    paths: StackPaths, digest: str, ports: Ports, program: Path = PROGRAM
+) -> Tuple[str, ...]:
+    """Both of it for a stack that serves already: what is missing is put there, else nothing.
+
+    Left to whoever changes the stack right now; returns notices.
+    """
+    if unmanaged(paths.roots, ports) is not None or holder(paths) is not None:
+        return ()
+    return (*install_service(paths, digest, ports, program), *align_service(paths, ports))
 
 
 def remove_service(paths: StackPaths, ports: Ports) -> Tuple[str, ...]:

@@ -42,6 +42,7 @@ from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.preflight import check_stack, refuse
 from speccompose.device.recover import give_up_staged, settle, tidy
 from speccompose.device.release import claimed_plan, release_fault, release_plan
+from speccompose.device.service import mend_service
 from speccompose.device.smoke import smoke_test
 from speccompose.device.stack_folder import read_stack
 from speccompose.device.stack_folder import stage as stage_files
@@ -72,7 +73,8 @@ def deploy(
     paths = StackPaths(folder.plan.name, roots)
     already = glance(paths, folder.plan, ports)
     if already is not None:
-        return _untouched(folder.plan.digest, paths, already)
+        notices = mend_service(paths, folder.plan.digest, ports)
+        return _untouched(folder.plan.digest, paths, already)._replace(notices=notices)
     with hold(paths, "deploy", rollout=order.rollout, machine=ports.machine) as owner:
         return _Deploy(Job(folder, paths, ports, say, order, owner)).run()
 

@@ -3,12 +3,14 @@
 import pytest
 
 from speccompose.device import state
+from speccompose.device.lock import hold
 from speccompose.device.ports import NoUnits
 from speccompose.device.program import program_version
 from speccompose.device.service import (
     align_service,
     install_service,
     keep_down,
+    mend_service,
     remove_service,
     stack_unit,
     unmanaged,
@@ -58,6 +60,33 @@ def test_what_serves_starts_at_boot_and_a_second_time_nothing_is_written(here):
     assert written(here) == before
     asked = {words[1] for words in here.systemd.calls[calls:]}
     assert asked <= {"show", "is-enabled"}
+
+
+def mend(here: Serviced) -> tuple[str, ...]:
+    digest = str(state.linked_digest(here.board.paths.current))
+    return mend_service(here.board.paths, digest, here.board.ports, here.program)
+
+
+def test_what_serves_gets_back_what_it_lacks_and_else_nothing_is_touched(here):
+    """Units that somebody removed, or a board whose stacks are older than its units."""
+    here.committed()
+    assert mend(here) == ()
+    assert here.systemd.enabled == {RECOVER, WATCH_TIMER, UNIT}
+    before = written(here)
+    assert mend(here) == ()
+    assert written(here) == before
+    (here.systemd.folder / RECOVER).unlink()
+    mend(here)
+    assert (here.systemd.folder / RECOVER).exists()
+
+
+def test_who_changes_the_stack_right_now_sees_to_its_units(here):
+    here.committed()
+    with hold(here.board.paths, "deploy"):
+        assert mend(here) == ()
+    assert not here.systemd.folder.exists()
+    here.board.ports = here.board.ports._replace(units=NoUnits())
+    assert mend(here) == ()
 
 
 def test_another_release_brings_its_own_unit(here):
