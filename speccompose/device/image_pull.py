@@ -29,6 +29,7 @@ _DONE = re.compile(r"([0-9a-f]{12}): (?:Download complete|Pull complete|Already 
 _UNITS = {"B": 1e-6, "kB": 1e-3, "KB": 1e-3, "MB": 1.0, "GB": 1e3, "TB": 1e6}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ABSENT = ("manifest unknown", "not found", "no matching manifest", "repository does not exist")
+_UNPACKING = "failed to register layer"
 _DENIED = ("unauthorized", "denied", "authentication required")
 
 
@@ -114,7 +115,7 @@ class PullMeter:
 
 def _final(output: str) -> bool:
     text = output.lower()
-    return any(mark in text for mark in (*_ABSENT, *_DENIED, "no space left"))
+    return any(mark in text for mark in (*_ABSENT, *_DENIED, "no space left", _UNPACKING))
 
 
 def _refused(reference: str, architecture: str, answer: Completed) -> DeviceError:
@@ -123,6 +124,10 @@ def _refused(reference: str, architecture: str, answer: Completed) -> DeviceErro
     said = _last_lines(output, answer.stderr)
     if "no space left" in text:
         return DeviceError(PREFLIGHT, f"no disk left for image {reference}", said, code="disk_full")
+    if _UNPACKING in text:  # all of it came: neither network nor registry is at fault
+        brief = f"docker cannot unpack image {reference} on this board"
+        why = "see what its storage has: journalctl -u docker"
+        return DeviceError(PREFLIGHT, brief, said, why, "docker_fault")
     hint: Optional[str] = "check the network, or name a mirror in docker's daemon.json"
     brief = f"cannot pull {reference}: the registry cannot be reached"
     code = "registry_unreachable"

@@ -65,6 +65,7 @@ def test_three_stalls_are_enough(board):
         ("pull access denied for a, repository does not exist or may require login", 18, "absent"),
         ("Head https://r/: unauthorized: authentication required", 18, "registry_denied"),
         ("failed to register layer: write /x: no space left on device", 15, "disk_full"),
+        ("failed to register layer: mkdir /lib: file exists", 15, "docker_fault"),
     ],
 )
 def test_a_plain_no_is_not_tried_again(board, said, status, code):
