@@ -37,6 +37,8 @@ BOTTOM_UP = [
     "tuning_session",
     "tuning",
     "fleets",
+    "rollouts",
+    "enrolling",
     "cli",
     "__main__",
 ]

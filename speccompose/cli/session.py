@@ -82,3 +82,8 @@ def read_text(file: str) -> str:
             hint="name a facts file; `speccompose detect --save FILE` writes one",
             code="facts_unreadable",
         ) from None
+
+
+def environment_names() -> tuple[str, ...]:
+    """Names of this process's variables; their values are nobody's business."""
+    return tuple(os.environ)

@@ -1,0 +1,240 @@
+"""The fleet verbs that change boards: run, resume, pause, abort, skip, rollback, catch-up, repair.
+
+Layer: cli.
+"""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from speccompose import fleets, rollouts
+from speccompose.cli.fleet_session import (
+    AS_JSON,
+    FLEET,
+    REASON,
+    ROLLOUT,
+    TAKE_OVER,
+    Asked,
+    opened,
+    operator,
+)
+from speccompose.cli.output import echo, echo_json
+from speccompose.errors import ExitStatus, UsageError
+from speccompose.fleet import operate, requests
+from speccompose.fleet.clock import SystemClock
+from speccompose.fleet.fleet_plan import plan_status
+from speccompose.fleet.operate import Operator, Verb, read_state
+from speccompose.fleet.plan_file import load_plan
+from speccompose.fleet.status import rollout_status
+from speccompose.report.fleet_text import check_lines, entry_line, plan_lines, status_lines
+from speccompose.vocab.rollout_journal import Entry
+from speccompose.vocab.rollout_plan import FleetPlan
+
+YES = click.option("--yes", is_flag=True, help="do not ask before boards are changed")
+
+
+@click.command()
+@FLEET
+@click.option("--check", is_flag=True, help="probe boards and say what would happen, no more")
+@YES
+@REASON
+@TAKE_OVER
+@AS_JSON
+def run(file: Path, check: bool, yes: bool, reason: str, take_over: bool, as_json: bool) -> int:
+    """Plan, show, ask, and roll out wave by wave; stop at the first sign of trouble.
+
+    Ctrl-C pauses: what runs ends, nothing new starts; `fleet resume` goes on. Every board decides
+    by itself whether its release stays, also when this machine dies.
+    """
+    asked = opened(file, boards=True)
+    draft = fleets.draft_plan(asked.fleet, asked.settings, asked.catalog)
+    status = plan_status(draft.plan)
+    if not as_json or status is not ExitStatus.DONE:
+        echo(plan_lines(draft.plan), err=as_json)
+    if status is not ExitStatus.DONE:
+        return int(status)
+    folder = rollouts.new_folder(asked.fleet, draft)
+    if check:
+        return show_check(asked, folder, as_json)
+    confirm(f"roll {draft.plan.rollout} out to {len(draft.plan.boards)} boards", yes)
+    return carried_out(asked, folder, "run", operator(reason, take_over), as_json)
+
+
+@click.command()
+@FLEET
+@ROLLOUT
+@REASON
+@TAKE_OVER
+@AS_JSON
+def resume(file: Path, rollout: str | None, reason: str, take_over: bool, as_json: bool) -> int:
+    """Go on with a rollout that was paused, or whose controller died; boards tell where they are.
+
+    No board is started twice.
+    """
+    asked = opened(file, boards=True)
+    folder = asked.folder(rollout)
+    return carried_out(asked, folder, "resume", operator(reason, take_over), as_json)
+
+
+@click.command()
+@FLEET
+@ROLLOUT
+@REASON
+@TAKE_OVER
+def pause(file: Path, rollout: str | None, reason: str, take_over: bool) -> int:
+    """Ask the controller that runs to start nothing new and to end when what runs has ended."""
+    asked = opened(file, boards=False)
+    who = operator(reason, take_over)
+    folder = asked.folder(rollout)
+    told = operate.request(
+        folder, requests.pause_request(who.actor, reason or "operator"), who, SystemClock()
+    )
+    echo("the controller will pause" if told else "no controller runs: nothing to pause")
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@FLEET
+@ROLLOUT
+@YES
+@REASON
+@TAKE_OVER
+@AS_JSON
+def abort(
+    file: Path, rollout: str | None, yes: bool, reason: str, take_over: bool, as_json: bool
+) -> int:
+    """Stop a rollout and take back what its policy says; where one runs, it is asked to."""
+    asked = opened(file, boards=True)
+    folder = asked.folder(rollout)
+    confirm(f"stop {folder.name} and take its boards back", yes)
+    who = operator(reason, take_over)
+    if rollouts.is_carried_out(folder):
+        entry = requests.abort_request(who.actor, reason or "operator")
+        operate.request(folder, entry, who, SystemClock())
+        echo("the controller that runs will stop and take back")
+        return int(ExitStatus.DONE)
+    return carried_out(asked, folder, "abort", who, as_json)
+
+
+@click.command()
+@FLEET
+@click.argument("board")
+@ROLLOUT
+@REASON
+@TAKE_OVER
+def skip(file: Path, board: str, rollout: str | None, reason: str, take_over: bool) -> int:
+    """Leave BOARD out of a rollout: it counts neither as done nor as failed."""
+    asked = opened(file, boards=False)
+    who = operator(reason, take_over)
+    entry = requests.skip_request(who.actor, board, reason or "operator")
+    told = operate.request(asked.folder(rollout), entry, who, SystemClock())
+    echo(f"{board} will be skipped" if told else f"{board} is skipped")
+    return int(ExitStatus.DONE)
+
+
+@click.command()
+@FLEET
+@ROLLOUT
+@YES
+@REASON
+@TAKE_OVER
+@AS_JSON
+def rollback(
+    file: Path, rollout: str | None, yes: bool, reason: str, take_over: bool, as_json: bool
+) -> int:
+    """Take a rollout that went through back: every board returns to its release before."""
+    asked = opened(file, boards=True)
+    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    confirm(f"take {folder.name} back on every board", yes)
+    return carried_out(asked, folder, "rollback", operator(reason, take_over), as_json)
+
+
+@click.command(name="catch-up")
+@FLEET
+@ROLLOUT
+@YES
+@REASON
+@TAKE_OVER
+@AS_JSON
+def catch_up(
+    file: Path, rollout: str | None, yes: bool, reason: str, take_over: bool, as_json: bool
+) -> int:
+    """Bring boards that were away to the last release that went through, by the same gates."""
+    asked = opened(file, boards=True)
+    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    names = rollouts.late(folder)
+    again = rollouts.follow_up(asked.fleet, folder, names, "catch-up")
+    confirm(f"bring {len(names)} boards to {folder.name}", yes)
+    return carried_out(asked, again, "run", operator(reason, take_over), as_json)
+
+
+@click.command()
+@FLEET
+@ROLLOUT
+@YES
+@REASON
+@TAKE_OVER
+@AS_JSON
+def repair(
+    file: Path, rollout: str | None, yes: bool, reason: str, take_over: bool, as_json: bool
+) -> int:
+    """Put boards that drifted back to what they were left with, through the same gates."""
+    asked = opened(file, boards=True)
+    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    rows = rollouts.drift(asked.fleet, folder)
+    names = tuple(row.board for row in rows if row.kind == "drift")
+    if not names:
+        echo("no board has drifted")
+        return int(ExitStatus.DONE)
+    again = rollouts.follow_up(asked.fleet, folder, names, "repair")
+    confirm(f"repair {', '.join(names[:6])}", yes)
+    return carried_out(asked, again, "run", operator(reason, take_over), as_json)
+
+
+def carried_out(asked: Asked, folder: Path, verb: Verb, who: Operator, as_json: bool) -> int:
+    """Run it with progress, and say how it ended."""
+    status = rollouts.run(asked.fleet, folder, verb, who, tell_json if as_json else tell)
+    shown = rollout_status(read_state(folder))
+    if as_json:
+        echo_json(shown)
+    else:
+        echo("\n" + status_lines(shown))
+    return int(status)
+
+
+def tell(entry: Entry, plan: FleetPlan) -> None:
+    """One line of progress on standard error."""
+    line = entry_line(entry, plan)
+    if line is not None:
+        echo(line, err=True)
+
+
+def tell_json(entry: Entry, plan: FleetPlan) -> None:
+    """One JSON line per journal line."""
+    del plan
+    echo(msgspec.json.encode(entry).decode(), err=True)
+
+
+def show_check(asked: Asked, folder: Path, as_json: bool) -> int:
+    """The dry run: boards are probed, nothing is changed."""
+    rows = rollouts.dry_run(asked.fleet, folder)
+    if as_json:
+        echo_json({"rollout": load_plan(folder).rollout, "boards": rows})
+    else:
+        echo("\n" + check_lines(rows))
+    return int(ExitStatus.DONE)
+
+
+def confirm(what: str, yes: bool) -> None:
+    """Ask before boards are changed.
+
+    Raises:
+        UsageError: nobody is there to ask, and --yes is missing.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"this would {what}", hint="add --yes if that is meant", code="needs_yes")
+    click.confirm(f"{what}?", abort=True, err=True)
