@@ -5,10 +5,19 @@ few steps; the controller carries them out, journals what came of them, and asks
 here talks to a board, reads a clock or changes the state.
 """
 
+from itertools import islice
+
 from speccompose.errors import ExitStatus
 from speccompose.fleet.actions import Command, Done, Now, Record, RolloutStep, Wait
 from speccompose.fleet.decide_abort import abort_steps
-from speccompose.fleet.decide_boards import end_steps, expired, new_steps, next_due, running_steps
+from speccompose.fleet.decide_boards import (
+    BATCH,
+    end_steps,
+    expired,
+    new_steps,
+    next_due,
+    running_steps,
+)
 from speccompose.fleet.decide_wave import gate_steps, too_many_failures
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_journal import Entry
@@ -24,7 +33,7 @@ def decide(state: RolloutState, policy: RolloutPolicy, now: Now) -> tuple[Rollou
     if state.mode == "paused":
         return (Done(status=int(ExitStatus.PAUSED)),)
     if state.stale:
-        return (Command(kind="probe", boards=tuple(state.stale)),)
+        return (Command(kind="probe", boards=tuple(islice(state.stale, BATCH))),)
     late = expired(state, now)
     if late:
         return late

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from speccompose.fleet.actions import Now, Record, RolloutStep, Wait
 from speccompose.fleet.board_state import BoardState
-from speccompose.fleet.decide_boards import command, end_steps, next_due, running_steps
+from speccompose.fleet.decide_boards import BATCH, command, end_steps, next_due, running_steps
 from speccompose.fleet.decide_wave import halted_status, lost_boards
 from speccompose.fleet.phases import IN_FLIGHT
 from speccompose.fleet.rollout_state import RolloutState
@@ -32,7 +32,7 @@ def abort_steps(state: RolloutState, policy: RolloutPolicy, now: Now) -> tuple[R
         return steps
     if state.count((*IN_FLIGHT, "reverting")) or _reverting(state):
         return (Wait(until=next_due(state, policy, now)),)
-    asked = command("probe", lost_boards(state))
+    asked = command("probe", lost_boards(state)[:BATCH])
     if asked is not None:
         return (asked,)
     return (Record(entry=Entry(event="finished", status=int(halted_status(state)))),)

@@ -8,7 +8,7 @@ from typing import Final
 from speccompose.errors import ExitStatus
 from speccompose.fleet.actions import Command, Now, Record, RolloutStep, Wait
 from speccompose.fleet.board_state import BoardState
-from speccompose.fleet.decide_boards import command
+from speccompose.fleet.decide_boards import BATCH, command
 from speccompose.fleet.phases import DONE
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_journal import Entry, Phase
@@ -80,7 +80,7 @@ def _bake(state: RolloutState, policy: RolloutPolicy, now: Now) -> tuple[Rollout
     step = state.rule.bake_s * _MS // policy.bake_probes
     late = now.t >= state.bake_until
     due = [board for board in watched if _probe_due(board, policy, step, now=now, late=late)]
-    asked = command("probe", due)
+    asked = command("probe", due[:BATCH])
     if isinstance(asked, Command):
         return (asked,)
     if late and all(board.probes >= policy.bake_probes and not board.misses for board in watched):
@@ -119,7 +119,7 @@ def lost_boards(state: RolloutState) -> list[BoardState]:
 
 
 def _finish(state: RolloutState) -> tuple[RolloutStep, ...]:
-    asked = command("probe", lost_boards(state))
+    asked = command("probe", lost_boards(state)[:BATCH])
     if asked is not None:
         return (asked,)
     entry = Entry(event="finished", status=int(final_status(state)))

@@ -119,6 +119,19 @@ def plan_status(plan: FleetPlan) -> ExitStatus:
     return ExitStatus(first_status(found))
 
 
+def reached(fleet: Fleet, entry: BoardEntry) -> PlannedBoard:
+    """How a board is reached, with what the whole fleet has in common; nothing planned yet."""
+    return PlannedBoard(
+        id=entry.id,
+        address=entry.address or entry.id,
+        port=entry.port or fleet.file.ssh.port,
+        user=entry.user or fleet.file.ssh.user,
+        site=entry.site,
+        window=entry.window or fleet.file.window,
+        tags=entry.tags,
+    )
+
+
 class _Planning:
     """What was planned already, by its inputs."""
 
@@ -139,16 +152,7 @@ class _Planning:
     def board(self, entry: BoardEntry) -> PlannedBoard:
         """One board's place in the plan."""
         before = self.known.boards.get(entry.id, KnownBoard())
-        planned = PlannedBoard(
-            id=entry.id,
-            address=entry.address or entry.id,
-            port=entry.port or self.fleet.file.ssh.port,
-            user=entry.user or self.fleet.file.ssh.user,
-            site=entry.site,
-            window=entry.window or self.fleet.file.window,
-            tags=entry.tags,
-            before=before.digest,
-        )
+        planned = msgspec.structs.replace(reached(self.fleet, entry), before=before.digest)
         try:
             device = self._identify(entry)
         except SpecComposeError as error:

@@ -6,9 +6,10 @@ Layer: fleet, beside fleet_plan.py.
 from collections.abc import Iterable
 from typing import Final
 
+from speccompose.catalog.problem import capped
 from speccompose.errors import ERROR_BY_STATUS, ExitStatus, SpecComposeError, UsageError
 from speccompose.vocab.fleet import BoardEntry
-from speccompose.vocab.rollout_plan import BoardRefusal, PlannedBoard
+from speccompose.vocab.rollout_plan import BoardRefusal, FleetPlan, PlannedBoard
 
 _ORDER: Final[tuple[int, ...]] = (4, 5, 7, 6)
 """Refusals are judged in the contract's order; others come after."""
@@ -60,4 +61,23 @@ def nothing_to_do(boards: Iterable[PlannedBoard]) -> SpecComposeError:
         lines[:10],
         hint="mend the refusals above",
         code="fleet_empty",
+    )
+
+
+def refuse_refused(plan: FleetPlan) -> None:
+    """A rollout leaves nobody out unless the policy says that it may.
+
+    Raises:
+        SpecComposeError: boards are refused; with the status of the first in the contract's order.
+    """
+    refused = [board for board in plan.boards if board.refusal is not None]
+    if not refused or plan.policy.allow_refused:
+        return
+    lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in refused if b.refusal]
+    status = first_status(b.refusal.status for b in refused if b.refusal)
+    raise ERROR_BY_STATUS.get(status, UsageError)(
+        f"{len(refused)} of {len(plan.boards)} boards get nothing from this plan",
+        capped(lines),
+        hint="mend them, or allow_refused: true in the fleet's changes leaves them out",
+        code="boards_refused",
     )

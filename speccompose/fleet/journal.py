@@ -61,6 +61,7 @@ class FileJournal:
             content = path.read_bytes() if path.exists() else b""
             read = read_chain(content, str(path))
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
+            _fsync_folder(path.parent)
             if read.torn:
                 os.ftruncate(self._fd, read.size)
                 os.fsync(self._fd)
@@ -96,6 +97,15 @@ def stamped(draft: Entry, now: Now, actor: str, seq: int) -> Entry:
     """A draft with who and when: rollout time, and UTC for people."""
     at = datetime.fromtimestamp(now.wall, timezone.utc).isoformat(timespec="milliseconds")
     return msgspec.structs.replace(draft, t=now.t, at=at, actor=draft.actor or actor, seq=seq)
+
+
+def _fsync_folder(folder: Path) -> None:
+    """A new file's name is safe only when its folder is."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -16,6 +16,7 @@ from speccompose.fleet.chain import read_chain
 from speccompose.fleet.clock import FleetClock
 from speccompose.fleet.controller import SKIPPABLE, Controller
 from speccompose.fleet.engine import Engine
+from speccompose.fleet.fleet_refusal import refuse_refused
 from speccompose.fleet.journal import FileJournal
 from speccompose.fleet.known import read_known, remembered, write_known
 from speccompose.fleet.lock import Owner, holder, is_alive, operator_lock, this_process
@@ -24,6 +25,7 @@ from speccompose.fleet.requests import Requests, ask
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.rollout_journal import Entry
+from speccompose.vocab.rollout_plan import FleetPlan
 
 Verb = Literal["run", "resume", "abort", "rollback"]
 Started = Callable[[Controller], None]
@@ -63,7 +65,11 @@ def carry_out(folder: Path, verb: Verb, operator: Operator, tools: Tools) -> Exi
     rollouts = folder.parent
     with operator_lock(rollouts, owner, take_over=operator.take_over) as before:
         if verb == "run":
+            refuse_refused(plan)
             _refuse_beside_others(rollouts, folder)
+        last = read_known(rollouts).last
+        if verb == "rollback" and last is not None and last != plan.rollout:
+            raise _not_the_last(plan, last)
         journal = FileJournal(folder / JOURNAL, plan, operator.actor)
         try:
             controller = Controller(
@@ -169,6 +175,15 @@ def _refuse_senseless(entry: Entry, state: RolloutState) -> None:
             )
     elif state.mode not in ("running", "pausing"):
         raise _nothing_to(entry.event.removesuffix("ing"), state)
+
+
+def _not_the_last(plan: FleetPlan, last: str) -> UsageError:
+    return UsageError(
+        f"{plan.rollout} is not the release that went through last",
+        [f"that is {last}"],
+        hint="boards keep one release to go back to: the last one is rolled back",
+        code="not_the_last",
+    )
 
 
 def _refuse_beside_others(rollouts: Path, folder: Path) -> None:

@@ -16,7 +16,13 @@ from speccompose.vocab.rollout_policy import RollbackScope, RolloutPolicy, WaveR
 
 Mode = Literal["new", "running", "pausing", "paused", "aborting", "finished"]
 
-_RETRIED: Final[tuple[Phase, ...]] = ("pending", "inconclusive", "unreached", "deferred")
+_RETRIED: Final[tuple[Phase, ...]] = (
+    "pending",
+    "inconclusive",
+    "unreached",
+    "deferred",
+    "ineligible",
+)
 _SETTLED: Final[tuple[Phase, ...]] = (*FAILED, "reverted")
 _ACTIVE: Final = frozenset(ACTIVE)
 _NOT_BEGUN: Final[tuple[Phase, ...]] = ("waiting", "unreached", "deferred", "pending")

@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from speccompose.errors import (
+    DataError,
     ExitStatus,
     LockedError,
+    MemoryFitError,
     MismatchError,
     PausedError,
     UsageError,
@@ -27,12 +29,13 @@ from speccompose.fleet.operate import (
     request,
     unfinished,
 )
-from speccompose.fleet.plan_file import JOURNAL, rollout_id, write_plan
+from speccompose.fleet.plan_file import JOURNAL, bundle_hash, rollout_id, write_plan
 from speccompose.fleet.requests import Requests, pause_request, skip_request
 from speccompose.fleet.simulated_board import Trouble
 from speccompose.fleet.simulator import NOON
 from speccompose.fleet.status import log_rows, rollout_status
 from speccompose.vocab.rendered import RenderedFile, RenderedStack
+from speccompose.vocab.rollout_plan import BoardRefusal, PlannedBoard
 from tests.fleet.histories import KilledError
 from tests.fleet.made import NEW, OLD, PLAIN, World, plan, policy, stack
 
@@ -43,8 +46,6 @@ GONE = Trouble(away=((0, 10**12),))
 def sealed(folder, made):
     """A made-up plan, its bundles and ids as a real one has them."""
     rendered, stacks, names = {}, {}, {}
-    from speccompose.fleet.plan_file import bundle_hash
-
     for name, item in made.stacks.items():
         file = RenderedFile(path="compose.yaml", content=name.encode())
         folder_of = RenderedStack(name="chat", digest=item.digest, files=(file,))
@@ -230,6 +231,34 @@ def test_s11_a_rollout_that_went_through_is_rolled_back_as_a_whole(tmp_path):
     assert not completed(site.state)
 
 
+def test_only_the_last_release_is_rolled_back(tmp_path):
+    first, second = Site(tmp_path, plan("a1")), Site(tmp_path, plan("a1", counter=2))
+    assert first.do("run") == ExitStatus.DONE
+    assert second.do("run") == ExitStatus.DONE
+    with pytest.raises(UsageError) as caught:
+        first.do("rollback")
+    assert caught.value.code == "not_the_last"
+
+
+def test_a_plan_that_refuses_boards_is_run_only_when_the_policy_lets_it(tmp_path):
+    refusal = BoardRefusal(status=6, code="memory", message="too big")
+    made = plan("a1")
+    boards = (*made.boards, PlannedBoard(id="x", address="x", refusal=refusal))
+    site = Site(tmp_path, replace(made, boards=boards))
+    with pytest.raises(MemoryFitError) as caught:
+        site.do("run")
+    assert caught.value.code == "boards_refused"
+    allowing = replace(made, boards=boards, policy=policy(allow_refused=True))
+    assert Site(tmp_path, allowing).do("run") == ExitStatus.DONE
+
+
+def test_a_board_that_was_made_fit_is_taken_up_by_resume(tmp_path):
+    site = Site(tmp_path, plan("a1", "a2"), {"a1": Trouble(unfit="disk")})
+    assert site.do("run") == ExitStatus.PAUSED
+    site.world.engine.boards["a1"].trouble.unfit = None
+    assert site.do("resume") == ExitStatus.DONE
+
+
 def test_s11_a_rollback_that_a_board_misses_is_incomplete(tmp_path):
     site = Site(tmp_path, plan("a1", "a2"))
     assert site.do("run") == ExitStatus.DONE
@@ -368,8 +397,6 @@ def test_the_status_of_a_bake_says_how_long_it_goes_on(tmp_path):
 
 
 def test_refused_boards_are_shown_with_their_reason(tmp_path):
-    from speccompose.vocab.rollout_plan import BoardRefusal, PlannedBoard
-
     refusal = BoardRefusal(status=4, code="board", message="no board\nsecond line")
     made = plan("a1")
     boards = (*made.boards, PlannedBoard(id="x", address="x", refusal=refusal))
@@ -389,8 +416,6 @@ def test_what_is_known_survives_its_file_and_forgets_what_was_taken_back(tmp_pat
 
 
 def test_an_unreadable_memory_is_told(tmp_path):
-    from speccompose.errors import DataError
-
     (tmp_path / "boards.json").write_text("{")
     with pytest.raises(DataError):
         read_known(tmp_path)

@@ -539,3 +539,10 @@ def test_s07_a_board_that_was_away_is_probed_often_enough_before_promotion():
     end = next(e.t for e in world.journal.entries if e.event == "promoted")
     answers = [c for c in world.engine.log if c.kind == "probe" and begin < c.t <= end]
     assert sum(call.board == "a1" for call in answers) >= 3
+
+
+@given(st.integers(1_000_000, 2**40))
+@settings(max_examples=150, deadline=None)
+def test_histories_that_nobody_has_seen_keep_them_too(seed):
+    world = random_world(seed)
+    check(world, play(world, random.Random(seed + 1)))
