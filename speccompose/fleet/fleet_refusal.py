@@ -38,7 +38,7 @@ def unassigned(entry: BoardEntry, class_id: str) -> UsageError:
         f"no assignment of deploy matches {entry.id}",
         [f"tags {', '.join(entry.tags) or 'none'}, class {class_id}"],
         hint="add one without conditions at the end, for every board that is left",
-        code="no_stack",
+        code="no_assignment",
     )
 
 

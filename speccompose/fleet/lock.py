@@ -133,19 +133,17 @@ def _acquire(folder: Path, owner: Owner, *, take_over: bool) -> Owner | None:
 def _refuse_unless_free(before: Owner, *, take_over: bool) -> None:
     """A living owner keeps the lock whatever was asked."""
     alive = is_alive(before)
-    if alive is False and take_over:
+    if take_over and not alive:
         return
-    if alive is None and take_over:
-        return
+    brief = f"this fleet is locked by {before.label}"
     facts = (f"rollout {before.rollout}: {before.reason}", f"since {before.since}")
-    if alive:
-        hint = "wait, or stop that one: `speccompose fleet pause`"
-    elif alive is None:
-        hint = f"make sure on {before.host} that it does not run, then --take-over"
-    else:
+    if alive is False:
         hint = "its process is gone: take it with --take-over"
-    code = "locked" if alive is not False else "lock_stale"
-    raise LockedError(f"this fleet is locked by {before.label}", facts, hint=hint, code=code)
+        raise LockedError(brief, facts, hint=hint, code="lock_stale")
+    hint = "wait, or stop that one: `speccompose fleet pause`"
+    if alive is None:
+        hint = f"make sure on {before.host} that it does not run, then --take-over"
+    raise LockedError(brief, facts, hint=hint, code="locked")
 
 
 @contextlib.contextmanager

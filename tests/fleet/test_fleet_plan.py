@@ -76,7 +76,7 @@ def test_a_board_without_an_assignment_is_told(tmp_path, catalog):
     text = MIXED.replace("  - stack: chat\n", "  - stack: chat\n    tags: [press]\n")
     plan = planned(read(tmp_path, text, catalog.devices), catalog).plan
     codes = {board.id: board.refusal.code for board in plan.boards if board.refusal}
-    assert codes == {"spark-1": "no_stack", "orin-2": "no_stack"}
+    assert codes == {"spark-1": "no_assignment", "orin-2": "no_assignment"}
 
 
 def test_only_locked_stacks_run_in_a_fleet(tmp_path, catalog):
