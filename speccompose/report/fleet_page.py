@@ -47,8 +47,11 @@ def fleet_page(status: RolloutStatus, plan: FleetPlan, log: Sequence[LogRow]) ->
         "tiles": _tiles(status),
         "legend": (("done", "done"), ("busy", "under way"), ("wait", "not started")),
         "legend_more": (("bad", "failed"), ("back", "taken back"), ("off", "away or left out")),
-        "waves": [_wave_group(status, wave) for wave in status.waves],
-        "classes": _classes(status, plan),
+        "waves": [
+            _wave_group(status, wave, set(planned.boards))
+            for wave, planned in zip(status.waves, plan.waves, strict=True)
+        ],
+        "classes": _classes(status),
         "attention": _attention(status),
         "stacks": _stacks(status, plan),
         "log": _log(log),
@@ -100,8 +103,8 @@ def _tiles(status: RolloutStatus) -> list[Tile]:
     ]
 
 
-def _wave_group(status: RolloutStatus, wave: WaveRow) -> Group:
-    boards = [board for board in status.boards if board.wave == wave.name]
+def _wave_group(status: RolloutStatus, wave: WaveRow, names: set[str]) -> Group:
+    boards = [board for board in status.boards if board.id in names]
     left = f", {_time(wave.left_s)} of its bake left" if wave.left_s is not None else ""
     note = f"{wave.stage}{left}: {wave.done} of {wave.total} done"
     return Group(wave.name, note, tuple(_square(board) for board in boards))
@@ -114,7 +117,7 @@ def _square(board: BoardRow) -> Square:
     return Square(tone_of(board.phase), ", ".join(words))
 
 
-def _classes(status: RolloutStatus, plan: FleetPlan) -> Table:
+def _classes(status: RolloutStatus) -> Table:
     names = sorted({board.board_class or "unknown" for board in status.boards})
     rows = []
     for name in names:
@@ -125,7 +128,6 @@ def _classes(status: RolloutStatus, plan: FleetPlan) -> Table:
         rows.append(
             (name, ", ".join(methods) or "-", str(len(boards)), *(str(count[t]) for t in tones))
         )
-    del plan
     heads = ("class", "speculation", "boards", "done", "under way", "failed", "back", "away")
     return Table(heads, tuple(rows))
 
