@@ -15,9 +15,10 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from speccompose.device import operate, state
 from speccompose.device.boot_faults import Explanation, explain
+from speccompose.device.docker_answers import json_object
 from speccompose.device.gate import preflight, preflight_before_pull
 from speccompose.device.health import EXPLAINED_LINES
-from speccompose.device.host_finding import HostFinding, info, warning
+from speccompose.device.host_finding import WARNING, HostFinding, info, warning
 from speccompose.device.host_texts import Needs, docker_root
 from speccompose.device.observe import Observed, observe
 from speccompose.device.paths import Roots, StackPaths, known_stacks
@@ -25,8 +26,10 @@ from speccompose.device.ports import Ports
 from speccompose.device.preflight import judge
 from speccompose.device.redact import redact
 from speccompose.device.release import release_plan
+from speccompose.device.small_file import read_small_text
 
 REACH_S = 6.0
+_OF_A_RELEASE = ("nvmap_", "l4t_")
 _PULL_BRINGS = ("image_missing", "weights_missing")
 
 
@@ -63,7 +66,7 @@ def examine_stack(folder: Path, roots: Roots, *, ports: Ports) -> List[HostFindi
     left = preflight_before_pull(folder, roots, ports=ports)
     brought = [item.message for item in everything if item.code in _PULL_BRINGS]
     found = [info("would_pull", text, "deploy brings it first") for text in brought]
-    return [*left, *found]
+    return [*left, *_known_of_the_release(folder), *found]
 
 
 def explain_stack(name: str, roots: Roots, *, ports: Ports) -> Tuple[Explanation, ...]:
@@ -82,6 +85,21 @@ def explain_stack(name: str, roots: Roots, *, ports: Ports) -> Tuple[Explanation
         engine=None if plan is None else plan.engine,
         exit_status=container.exit_code if container is not None and ended else None,
     )
+
+
+def _known_of_the_release(folder: Path) -> List[HostFinding]:
+    """What the plan says of this board's L4T, as the NvMap fault of 36.4.7: the planner's rule."""
+    try:
+        body = json_object(read_small_text(folder / "plan.json"))
+    except (OSError, UnicodeDecodeError):
+        return []
+    items = body.get("findings")
+    told = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return [
+        HostFinding(WARNING, str(item["code"]), str(item.get("message")), str(item.get("hint")))
+        for item in told
+        if item.get("severity") == WARNING and str(item.get("code")).startswith(_OF_A_RELEASE)
+    ]
 
 
 def refused(findings: List[HostFinding]) -> bool:

@@ -73,6 +73,16 @@ def test_a_stack_with_what_a_pull_would_bring(board):
     assert refused(examine_stack(folder, board.roots, ports=board.ports))
 
 
+def test_what_the_plan_knows_of_the_release_is_told_on_the_board(board):
+    told = {"severity": "warning", "code": "nvmap_36_4_7", "message": "m", "hint": "reboot"}
+    other = {"severity": "warning", "code": "draft_precision", "message": "m", "hint": None}
+    folder = board.write(changes={"findings": [told, other, "no finding", {}]})
+    found = examine_stack(folder, board.roots, ports=board.ports)
+    assert [(item.code, item.severity, item.hint) for item in found] == [
+        ("nvmap_36_4_7", "warning", "reboot")
+    ]
+
+
 def test_only_errors_refuse():
     assert not refused([warning("a", "b")])
     assert refused([warning("a", "b"), error("c", "d")])
