@@ -107,6 +107,7 @@ def _stub_layer(cache: Path) -> Layer:
     sources = {
         "opt/stub/stub_server.py": HERE.parent / "stub_server.py",
         "opt/stub/stub_engine.py": HERE / "stub_engine.py",
+        "usr/lib/python3/dist-packages/torch.py": HERE / "stub_torch.py",
     }
     text = b"".join(path.read_bytes() for path in sources.values())
     start = "#!/usr/bin/python3\nimport sys\nsys.path.insert(0, '/opt/stub')\n"

@@ -21,14 +21,24 @@ from tests.lab.registry_client import Layer, RegistryClient
 from tests.lab.stub_engine import MODES
 
 MODEL = "lab-tiny"
+"""GGUF alone: llama.cpp serves it on every board."""
+
+VLLM_MODEL = "lab-safetensors"
+"""BF16 alone: vLLM serves it, where a board has one."""
+
 TARGET_LAYERS, DRAFT_LAYERS = 6, 1
 REPOS = {"target": "lab/tiny-GGUF", "draft": "lab/tiny-draft-GGUF"}
+VLLM_REPOS = {"target": "lab/safetensors", "draft": "lab/safetensors-draft"}
+VLLM_MIB = {"target": 2048, "draft": 256}
+"""What the catalog says that these weights have, not what is served: the board judges by it whether
+a GPU is at work, and the stub's speed must not exceed what memory of that size allows."""
+
 FILES = {"target": "tiny.gguf", "draft": "tiny-draft.gguf"}
 CPU_IMAGE = "llamacpp-cpu"
-STUBBED = ("llamacpp-iot-r36", "llamacpp-iot-cu13")
+STUBBED = ("llamacpp-iot-r36", "llamacpp-iot-cu13", "vllm-iot-r36", "vllm-upstream")
 FAULTY = tuple(mode for mode in MODES if mode != "ok")
 STUB_MIB, CPU_MIB = 32, 168
-START_FLOOR_S = 20
+START_FLOOR_S = 60
 _COUNTERS_SINCE = 10326
 """llama.cpp's first build whose /metrics counts drafts (rules section 5)."""
 
@@ -48,6 +58,13 @@ def write_hub(folder: Path) -> None:
         path = folder / REPOS[role] / FILES[role]
         path.parent.mkdir(parents=True, exist_ok=True)
         write_tiny_model(path, layers=layers, seed=seed)
+    for repo in VLLM_REPOS.values():
+        (folder / repo).mkdir(parents=True, exist_ok=True)
+        config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+        (folder / repo / "config.json").write_text(json.dumps(config))
+        header = json.dumps({"__metadata__": {"of": repo}}).encode()
+        content = len(header).to_bytes(8, "little") + header
+        (folder / repo / "model.safetensors").write_bytes(content)
 
 
 def write_profiles(
@@ -68,6 +85,7 @@ def write_profiles(
             _write_image(folder, _faulty(image, mode, registry, host, repository, stub))
     _write_image(folder, _real_cpu(catalog.images[CPU_IMAGE], registry, host, cpu))
     _write(folder / "models" / f"{MODEL}.yaml", _model(folder.parent / "hub"))
+    _write(folder / "models" / f"{VLLM_MODEL}.yaml", _vllm_model())
     for device in catalog.devices.values():
         if device.supported:
             serving = replace(device.serving, start_floor_s=START_FLOOR_S)
@@ -86,6 +104,7 @@ def _stubbed(
         builds=builds,
         repositories=(f"{host}/{repository}",),
         download_mib=STUB_MIB,
+        cache_mib=min(image.cache_mib, STUB_MIB),
     )
 
 
@@ -109,6 +128,7 @@ def _faulty(
         builds=(build,),
         repositories=(f"{host}/{repository}-{mode}",),
         download_mib=STUB_MIB,
+        cache_mib=min(image.cache_mib, STUB_MIB),
     )
 
 
@@ -122,6 +142,7 @@ def _pushed(
     mode: str,
 ) -> Build:
     tag = build.reference.rpartition("/")[2].partition("@")[0].partition(":")[2]
+    vllm = not build.version.startswith("b")
     digest = push_stub(
         registry,
         repository,
@@ -129,7 +150,7 @@ def _pushed(
         layers=layers,
         mode=mode,
         version=build.version,
-        counters=int(build.version.lstrip("b")) >= _COUNTERS_SINCE,
+        counters=vllm or int(build.version[1:]) >= _COUNTERS_SINCE,
     )
     reference = f"{host}/{repository}" + (f":{tag}" if tag else "")
     return replace(build, reference=reference, digest=digest, floating=False)
@@ -152,12 +173,12 @@ def _real_cpu(
     )
 
 
-def _model(hub: Path) -> dict[str, object]:
-    sizes = {
-        role: max(1, round((hub / REPOS[role] / FILES[role]).stat().st_size / (1 << 20)))
-        for role in REPOS
-    }
-    sourced = {"source": _SOURCE, "checked": _CHECKED.isoformat()}
+def _sourced() -> dict[str, object]:
+    return {"source": _SOURCE, "checked": _CHECKED.isoformat()}
+
+
+def _entry(model_id: str, name: str, context: int) -> dict[str, object]:
+    """What both models are: the same few layers."""
     head = WIDTH // HEADS
     geometry = {
         "layers": TARGET_LAYERS,
@@ -168,44 +189,70 @@ def _model(hub: Path) -> dict[str, object]:
         "hidden_size": WIDTH,
         "vocab_size": len(vocabulary()),
         "max_context_tokens": 1024,
-        **sourced,
+        **_sourced(),
     }
     return {
-        "id": MODEL,
-        "name": "Tiny random model",
-        "base_model": "lab/tiny",
+        "id": model_id,
+        "name": name,
+        "base_model": f"lab/{model_id}",
         "architecture": "LlamaForCausalLM",
         "parameters_b": round(TARGET_LAYERS * WIDTH * FEED_FORWARD * 5 / 1e9, 6),
-        "context_tokens": 512,
+        "context_tokens": context,
         "geometry": geometry,
-        "checkpoints": [
-            {
-                "repo": REPOS["target"],
-                "format": "gguf",
-                "quant": "F32",
-                "file": FILES["target"],
-                "weights_mib": sizes["target"],
-                "weights_evidence": "seen",
-                "has_mtp": False,
-                **sourced,
-            }
-        ],
-        "pairings": [
-            {
-                "method": "draft_model",
-                "draft": REPOS["draft"],
-                "draft_file": FILES["draft"],
-                "draft_mib": sizes["draft"],
-                "draft_kv_bytes_per_token": DRAFT_LAYERS * HEADS * head * 2 * 2,
-                "draft_format": "gguf",
-                "engines": ["llama.cpp"],
-                "targets": [REPOS["target"]],
-                "depth": 4,
-                "preferred_on": ["generic", "agx-orin", "thor"],
-                **sourced,
-            }
-        ],
-        **sourced,
+        **_sourced(),
+    }
+
+
+def _pairing(engine: str, repos: dict[str, str], mib: int) -> dict[str, object]:
+    return {
+        "method": "draft_model",
+        "draft": repos["draft"],
+        "draft_mib": mib,
+        "draft_kv_bytes_per_token": DRAFT_LAYERS * WIDTH * 2 * 2,
+        "engines": [engine],
+        "targets": [repos["target"]],
+        "depth": 4,
+        "preferred_on": ["generic", "agx-orin", "thor"],
+        **_sourced(),
+    }
+
+
+def _model(hub: Path) -> dict[str, object]:
+    sizes = {
+        role: max(1, round((hub / REPOS[role] / FILES[role]).stat().st_size / (1 << 20)))
+        for role in REPOS
+    }
+    checkpoint = {
+        "repo": REPOS["target"],
+        "format": "gguf",
+        "quant": "F32",
+        "file": FILES["target"],
+        "weights_mib": sizes["target"],
+        "weights_evidence": "seen",
+        "has_mtp": False,
+        **_sourced(),
+    }
+    pairing = _pairing("llama.cpp", REPOS, sizes["draft"])
+    gguf = {"draft_file": FILES["draft"], "draft_format": "gguf"}
+    return {
+        **_entry(MODEL, "Tiny random model", 512),
+        "checkpoints": [checkpoint],
+        "pairings": [{**pairing, **gguf}],
+    }
+
+
+def _vllm_model() -> dict[str, object]:
+    checkpoint = {
+        "repo": VLLM_REPOS["target"],
+        "format": "bf16",
+        "weights_mib": VLLM_MIB["target"],
+        "has_mtp": False,
+        **_sourced(),
+    }
+    return {
+        **_entry(VLLM_MODEL, "Files that the stub takes for a model", 512),
+        "checkpoints": [checkpoint],
+        "pairings": [_pairing("vllm", VLLM_REPOS, VLLM_MIB["draft"])],
     }
 
 

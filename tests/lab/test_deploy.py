@@ -11,7 +11,7 @@ from tests.lab.conftest import faults_file
 from tests.lab.lab import Lab
 from tests.lab.nodes import Node
 from tests.lab.operator import STACK, Operator
-from tests.lab.overlay import FILES, REPOS
+from tests.lab.overlay import FILES, REPOS, VLLM_MODEL, faulty_id
 from tests.lab.services import REGISTRY
 
 pytestmark = pytest.mark.lab
@@ -50,6 +50,19 @@ def test_the_real_llama_server_drafts_on_a_board_without_a_gpu(operator: Operato
     assert done.body["proof"]["engine_version"].startswith("b11669")
     assert done.body["proof"]["drafts"] > 0
     assert operator.ask(pc) == "text"
+
+
+def test_vllm_in_its_container_is_proved_like_vllm(operator: Operator, agx: Node):
+    done = operator.bring(agx, model=VLLM_MODEL)
+    assert done.status == 0, done
+    proof = done.body["proof"]
+    assert (proof["engine_version"], proof["drafts"] > 0) == ("0.27.1", True)
+    assert "smoke" in done.told
+    assert operator.ask(agx, 8000) == "text"
+
+    foreign = operator.bring(agx, model=VLLM_MODEL, image=faulty_id("vllm-upstream", "no-gpu"))
+    assert (foreign.status, foreign.code) == (8, "kernel_smoke_failed"), foreign
+    assert operator.ask(agx, 8000) == "text"
 
 
 @pytest.mark.lab_ci
