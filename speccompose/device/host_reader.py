@@ -137,7 +137,8 @@ class HostReader:
         """Ask for a page's head; any answer at all is an answer."""
         try:
             request = urllib.request.Request(url, method="HEAD")
-            with urllib.request.urlopen(request, timeout=timeout_s) as reply:
+            opener = urllib.request.build_opener()  # the proxies of now, not of the first call
+            with opener.open(request, timeout=timeout_s) as reply:
                 return Reached(None, _date(reply.headers.get("Date")))
         except urllib.error.HTTPError as reply:
             return Reached(None, _date(reply.headers.get("Date")))
