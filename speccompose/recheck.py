@@ -10,7 +10,7 @@ from pathlib import Path
 from speccompose.checkpoint.entry import model_entry
 from speccompose.checkpoint.inspect import inspect_checkpoint
 from speccompose.errors import SpecComposeError
-from speccompose.plan.assemble import repo_directory
+from speccompose.plan.assemble import weights_directory
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry
@@ -56,7 +56,8 @@ def recheck_models(catalog: Catalog, models: Path, today: datetime.date) -> Rech
     unreadable: list[str] = []
     for model in catalog.models.values():
         for checkpoint in model.checkpoints:
-            place = models / repo_directory(checkpoint.repo) / (checkpoint.file or "")
+            folder = weights_directory(checkpoint.repo, checkpoint.revision)
+            place = models / folder / (checkpoint.file or "")
             if not place.exists():
                 continue
             try:

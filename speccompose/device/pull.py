@@ -15,6 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from speccompose.device.adopt import adopt
 from speccompose.device.errors import UNREACHABLE, DeviceError
 from speccompose.device.hub import Hub
 from speccompose.device.image_pull import pull_image
@@ -124,7 +125,7 @@ def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, 
     wanted = served_files(download, listing)
     for file in wanted:
         _must_lie_inside(folder, file.name)
-    vouched = _vouched(download, folder, listing, say)
+    vouched = {**_vouched(download, folder, listing, say), **adopt(folder, listing, wanted)}
     meter = _Meter(ports, say, download.repo, sum(file.size or 0 for file in wanted))
     for file in wanted:
         meter.begin(file)

@@ -17,6 +17,7 @@ from speccompose.plan.choose import Fit
 from speccompose.plan.deadline import explain_deadline, start_deadline_s
 from speccompose.plan.exposure import exposure_findings
 from speccompose.plan.gpu_floor import gpu_floor_tokens_s
+from speccompose.plan.native import is_native
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.facts import ResolvedDevice
 from speccompose.vocab.finding import Decision, Finding
@@ -31,7 +32,10 @@ SECRETS_PATH = "/secrets"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _NO_VOLUME_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_NO_FOLDER_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _DIGEST_SHOWN = 12
+_REVISION_SHOWN = 40
+"""A commit as a whole: two that begin alike must not share a folder."""
 
 
 def assemble_stack(
@@ -71,7 +75,7 @@ def assemble_stack(
         port=inputs.port,
         bind=request.bind,
         host_network=device.is_jetson,
-        gpu_runtime=None if device.family == "generic" else "nvidia",
+        gpu_runtime=None if device.family == "generic" or is_native(request) else "nvidia",
         user=fit.choice.image.user,
         read_only=fit.choice.image.read_only,
         health=Health(start_deadline_s=deadline_s, test=engine.health_test(inputs)),
@@ -158,6 +162,16 @@ def repo_directory(repo: str) -> str:
     return repo.replace("/", "--")
 
 
+def weights_directory(repo: str, revision: str | None) -> str:
+    """Folder of a revision's weights: a pinned one has its own, beside what serves now.
+
+    So a pull never changes what a running or a previous release reads (rules section 5).
+    """
+    if revision in (None, "", "main"):
+        return repo_directory(repo)
+    return f"{repo_directory(repo)}@{_NO_FOLDER_NAME.sub('-', str(revision))[:_REVISION_SHOWN]}"
+
+
 def plan_digest(plan: StackPlan) -> str:
     """sha256 over what runs, and nothing that only describes it (contract, `digest`)."""
     body = {
@@ -212,7 +226,8 @@ def _acceptance(inputs: EngineInputs) -> Acceptance:
 def _mounts(fit: Fit, request: StackRequest, name: str) -> tuple[Mount, ...]:
     models = f"{request.state_root}/models"
     checkpoint: Checkpoint = fit.choice.checkpoint
-    target = checkpoint.path or f"{models}/{repo_directory(checkpoint.repo)}"
+    directory = weights_directory(checkpoint.repo, checkpoint.revision)
+    target = checkpoint.path or f"{models}/{directory}"
     mounts = [Mount(source=target, target=TARGET_PATH)]
     if fit.speculation.draft_repo is not None:
         draft = repo_directory(fit.speculation.draft_repo)

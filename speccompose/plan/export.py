@@ -7,7 +7,7 @@ import msgspec
 
 import speccompose
 from speccompose.errors import SpecComposeError
-from speccompose.plan.assemble import image_reference, repo_directory
+from speccompose.plan.assemble import image_reference, repo_directory, weights_directory
 from speccompose.plan.smoke_test import smoke_test
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
@@ -199,7 +199,12 @@ def downloads(plan: StackPlan) -> tuple[Download, ...]:
     """What `pull` must bring before a deploy; a lock's commits and hashes where it has them."""
     pins = {pin.role: pin for pin in plan.pins}
     return tuple(
-        msgspec.structs.replace(item, revision=pins[item.role].commit, files=pins[item.role].files)
+        msgspec.structs.replace(
+            item,
+            revision=pins[item.role].commit,
+            files=pins[item.role].files,
+            directory=weights_directory(item.repo, pins[item.role].commit),
+        )
         if item.role in pins
         else item
         for item in _unpinned(plan)
@@ -213,7 +218,7 @@ def _unpinned(plan: StackPlan) -> tuple[Download, ...]:
             role="target",
             repo=checkpoint.repo,
             file=checkpoint.file,
-            directory=repo_directory(checkpoint.repo),
+            directory=weights_directory(checkpoint.repo, checkpoint.revision),
             mib=checkpoint.weights_mib,
             bundled=checkpoint.bundled,
             revision=checkpoint.revision or "main",

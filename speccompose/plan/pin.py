@@ -11,10 +11,10 @@ from typing import Literal
 import msgspec
 
 from speccompose.errors import UsageError
-from speccompose.plan.assemble import plan_digest
+from speccompose.plan.assemble import DRAFT_PATH, TARGET_PATH, plan_digest, weights_directory
 from speccompose.vocab.finding import Decision, Finding, warning
 from speccompose.vocab.lock import Lock, LockedImage, LockedModel
-from speccompose.vocab.plan import StackPlan, WeightPin
+from speccompose.vocab.plan import Mount, StackPlan, WeightPin
 
 FLOATING = "floating_tag"
 _DOCKER_HUB = "docker.io"
@@ -44,6 +44,7 @@ def pin_plan(
         image_reference=reference,
         image_digest=image.digest if image is not None else plan.image_digest,
         pins=pins,
+        mounts=_mounts(plan, pins),
         findings=(*findings, *_missing(plan, lock, image)),
         decisions=(*plan.decisions, *_decisions(plan, reference, image)),
     )
@@ -104,10 +105,28 @@ def _pins(plan: StackPlan, lock: Lock | None) -> tuple[WeightPin | None, WeightP
     )
 
 
-def _pin(role: Literal["target", "draft"], repo: str, found: LockedModel | None) -> WeightPin | None:
+def _pin(
+    role: Literal["target", "draft"], repo: str, found: LockedModel | None
+) -> WeightPin | None:
     if found is None:
         return None
     return WeightPin(role=role, repo=repo, commit=found.commit, files=found.files)
+
+
+def _mounts(plan: StackPlan, pins: tuple[WeightPin, ...]) -> tuple[Mount, ...]:
+    """Pinned weights lie in the folder of their commit; local ones where they are."""
+    local = plan.choice.checkpoint.path is not None
+    places = {"target": TARGET_PATH, "draft": DRAFT_PATH}
+    known = {places[pin.role]: pin for pin in pins if not (local and pin.role == "target")}
+    return tuple(_pinned(mount, known.get(mount.target)) for mount in plan.mounts)
+
+
+def _pinned(mount: Mount, pin: WeightPin | None) -> Mount:
+    if pin is None:
+        return mount
+    models = mount.source.rpartition("/")[0]
+    source = f"{models}/{weights_directory(pin.repo, pin.commit)}"
+    return msgspec.structs.replace(mount, source=source)
 
 
 def _missing(plan: StackPlan, lock: Lock | None, image: LockedImage | None) -> tuple[Finding, ...]:

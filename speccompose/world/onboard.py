@@ -105,10 +105,13 @@ def hub_token(file: str | None) -> str | None:
 
 
 def _target_file(draft: Download, catalog: Catalog, models: Path) -> Path:
-    """The target's file that a truncated draft is made from."""
+    """The target's file that a truncated draft is made from, of whichever revision is here."""
     for model in catalog.models.values():
         for pairing in model.pairings:
             if pairing.draft == draft.repo:
                 checkpoint = next(item for item in model.checkpoints if item.file)
-                return models / checkpoint.repo.replace("/", "--") / str(checkpoint.file)
+                plain, file = checkpoint.repo.replace("/", "--"), str(checkpoint.file)
+                pinned = sorted(models.glob(f"{plain}@*/{file}"))
+                places = [models / plain / file, *pinned]
+                return next((place for place in places if place.is_file()), places[0])
     return models / "unknown"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from speccompose.errors import UsageError
 from speccompose.pipeline import plan_stack
+from speccompose.plan.assemble import weights_directory
 from speccompose.plan.export import downloads, plan_document
 from speccompose.plan.pin import FLOATING, mirrored, pin_plan, split_registry
 from speccompose.vocab.board import BoardSource
@@ -113,3 +114,47 @@ def test_without_mirrors_a_name_is_left_alone(reference):
     assert mirrored(reference, {}) == reference
     host, path = split_registry(reference)
     assert (host, path) == ("docker.io", reference)
+
+
+def test_every_pinned_revision_has_a_folder_of_its_own(plan, lock, catalog):
+    """A pull for the next release must not change what serves, nor what a rollback would read."""
+    pinned = pin_plan(plan, lock)
+    sources = {mount.target: mount.source for mount in pinned.mounts}
+    for item in downloads(pinned):
+        assert item.directory == f"{item.repo.replace('/', '--')}@{item.revision}"
+        assert sources[f"/models/{item.role}"].endswith("/models/" + item.directory)
+    other = {
+        repo: msgspec.structs.replace(model, commit="f" * 40) for repo, model in lock.models.items()
+    }
+    later = pin_plan(plan, msgspec.structs.replace(lock, models=other))
+    assert not {mount.source for mount in later.mounts} & {
+        source for target, source in sources.items() if target.startswith("/models/")
+    }
+
+
+def test_what_is_not_pinned_stays_where_it_is(plan):
+    for item in downloads(plan):
+        assert item.directory == item.repo.replace("/", "--")
+
+
+@pytest.mark.parametrize(
+    ("revision", "directory"),
+    [
+        (None, "a--b"),
+        ("main", "a--b"),
+        (COMMIT, f"a--b@{COMMIT}"),
+        ("refs/pr/1", "a--b@refs-pr-1"),
+        ("../..", "a--b@..-.."),
+    ],
+)
+def test_a_revision_as_a_folder(revision, directory):
+    assert weights_directory("a/b", revision) == directory
+
+
+def test_local_weights_are_not_moved(plan, lock):
+    checkpoint = msgspec.structs.replace(plan.choice.checkpoint, path="/data/x")
+    mounts = (msgspec.structs.replace(plan.mounts[0], source="/data/x"), *plan.mounts[1:])
+    local = msgspec.structs.replace(
+        plan, choice=msgspec.structs.replace(plan.choice, checkpoint=checkpoint), mounts=mounts
+    )
+    assert pin_plan(local, lock).mounts[0].source == "/data/x"
