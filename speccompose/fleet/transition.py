@@ -47,9 +47,11 @@ def after_result(
             return _watched(board, report)
         return adopted(state, board, report, now)
     if result.outcome == "failed" and result.reason not in _TRANSIENT:
-        if report is not None and board.phase not in (*UNSTARTED, *DONE):
-            return adopted(state, board, report, now)
-        return _failed(board, kind, result)
+        if report is None or board.phase in (*UNSTARTED, *DONE):
+            return _failed(board, kind, result)
+        entry = adopted(state, board, report, now)
+        refused = kind == "apply" and entry is not None and entry.phase in ("ready", "staged")
+        return _failed(board, kind, result) if refused else entry
     return _unreached(board, kind, result)
 
 

@@ -138,6 +138,17 @@ def test_an_abort_of_an_untouched_wave_is_over_at_once():
     assert {board.phase for board in state.boards.values()} == {"untouched", "waiting"}
 
 
+@pytest.mark.parametrize("scope", ["device", "wave", "all"])
+def test_an_abort_asks_a_faulty_board_back_once(scope):
+    state = begun("a1 b1")
+    moved(state, "committed", "a1", "b1")
+    moved(state, "committed", "a1", fault=True, reason="restarted")
+    state.apply(Entry(event="aborting", reason="x", scope=scope))
+    steps = abort_steps(state, state.policy, at())
+    asked = [name for step in steps if isinstance(step, Command) for name in step.boards]
+    assert sorted(asked) == (["a1"] if scope == "device" else ["a1", "b1"])
+
+
 def test_nothing_is_due_before_a_moment_in_the_future():
     state = begun("a1")
     moved(state, "unreached", "a1", t=0)

@@ -197,6 +197,15 @@ def test_s22_requests_reach_the_controller_that_runs(tmp_path):
     assert site.do("resume") == ExitStatus.DONE
 
 
+def test_s22_pausing_what_nobody_carries_out_changes_nothing(tmp_path):
+    site = Site(tmp_path, plan("a1", "a2"))
+    with pytest.raises(KilledError):
+        site.do("run", watcher=killer(7))
+    before = (site.folder / JOURNAL).read_bytes()
+    assert request(site.folder, pause_request("ana"), ANA, site.world.clock) is False
+    assert (site.folder / JOURNAL).read_bytes() == before
+
+
 def test_s22_a_skip_is_journaled_when_nothing_runs(tmp_path):
     site = Site(tmp_path, plan("a1", "a2"), {"a1": GONE})
     assert site.do("run") == ExitStatus.PAUSED

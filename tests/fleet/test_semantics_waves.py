@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from speccompose.errors import ExitStatus
 from speccompose.fleet.phases import ACTIVE
-from speccompose.fleet.simulated_board import Trouble
+from speccompose.fleet.simulated_board import SimulatedBoard, Trouble
 from speccompose.fleet.waves import kind_of_board, waves
 from speccompose.vocab.fleet import WindowEntry
 from speccompose.vocab.rollout_journal import Entry
@@ -539,6 +539,51 @@ def test_s07_a_board_that_was_away_is_probed_often_enough_before_promotion():
     end = next(e.t for e in world.journal.entries if e.event == "promoted")
     answers = [c for c in world.engine.log if c.kind == "probe" and begin < c.t <= end]
     assert sum(call.board == "a1" for call in answers) >= 3
+
+
+def test_s07_a_board_that_is_away_at_the_end_of_the_bake_holds_the_promotion():
+    world = World(plan("a1", "a2"), {"a1": Trouble(away=((1_850_000, 10**12),))})
+    assert world.run() in (ExitStatus.ROLLOUT_HALTED, ExitStatus.ROLLBACK_INCOMPLETE)
+    assert "a2" not in world.touched()
+
+
+def test_s07_a_board_that_fails_in_the_bake_is_taken_back_even_where_one_may_fail():
+    crash = Trouble(restarts_at=2_100_000)
+    rules = policy(waves=(RULES[0], replace(RULES[1], failure_share_pct=100, min_done_pct=50)))
+    world = World(plan("b1", "a1 a2 a3", rules=rules), {"a1": crash})
+    assert world.run() == ExitStatus.PENDING
+    assert (world.phases["a1"], world.reasons["a1"]) == ("failed", "restarted")
+    assert world.serving() == {"b1": NEW, "a1": OLD, "a2": NEW, "a3": NEW}
+    asked = [c for c in world.engine.log if c.kind == "rollback" and c.board == "a1"]
+    halted = World(plan("b1", "a1 a2 a3", rules=rules), {"a1": crash})
+    halted.inbox.append(
+        (lambda w: w.phases["a1"] == "failed", Entry(event="aborting", reason="operator"))
+    )
+    assert halted.run() == ExitStatus.ROLLOUT_HALTED
+    again = [c for c in halted.engine.log if c.kind == "rollback" and c.board == "a1"]
+    assert len(again) == len(asked)  # it is back already, and is not sent further back
+
+
+def test_s23_a_board_outside_its_window_is_left_in_peace():
+    made = plan("a1", rules=policy(deadlines=Deadlines(wave_s=86_400)))
+    boards = tuple(replace(board, window="night") for board in made.boards)
+    world = World(replace(made, boards=boards, windows={"night": NIGHT}))
+    assert world.run() == ExitStatus.DONE
+    pushed = next(c.t for c in world.engine.log if c.kind == "push")
+    assert sum(call.kind == "probe" and call.t < pushed for call in world.engine.log) == 2
+
+
+def test_s06_a_refused_start_is_judged_before_the_next_board_is_told_anything():
+    class Refusing(SimulatedBoard):
+        def apply(self, call, t):
+            return "downgrade"
+
+    rules = policy(max_pulls=1, waves=(RULES[0], replace(RULES[1], max_failures=0)))
+    world = World(plan("b1", "a1 a2", rules=rules))
+    world.engine.boards = {**world.engine.boards, "a1": Refusing("a1", OLD)}
+    assert world.run() == ExitStatus.ROLLOUT_HALTED
+    assert (world.phases["a1"], world.reasons["a1"]) == ("failed", "downgrade")
+    assert not [c for c in world.engine.log if c.kind == "stage" and c.board == "a2"]
 
 
 @given(st.integers(1_000_000, 2**40))

@@ -71,6 +71,11 @@ ADOPTED = [
     ("reverting", "poll", ok(state="committed", digest=NEW, **OURS), None),
     ("reverting", "poll", ok(state="committed", digest=OLD), ("reverted", None)),
     ("failed", "probe", ok(state="committed", digest=NEW, **OURS), ("committed", "adopted")),
+    ("failed", "probe", ok(state="unconfirmed", **OURS), ("unconfirmed", "lost")),
+    ("applying", "apply", {**ok(state="staged", **OURS), "outcome": "failed",
+                           "reason": "downgrade"}, ("failed", "downgrade")),
+    ("applying", "apply", {**ok(state="checking", running="apply", **OURS), "outcome": "failed",
+                           "reason": "x"}, None),
     ("pushing", "push", {"outcome": "ok"}, ("pushed", None)),
 ]  # fmt: skip
 
