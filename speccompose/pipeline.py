@@ -23,6 +23,7 @@ from speccompose.plan.exposure import check_exposure
 from speccompose.plan.image_refusal import RefusedEngineError, RefusedImageError
 from speccompose.plan.ladder import Refused, Step, climb, tell_steps
 from speccompose.plan.models import find_model
+from speccompose.plan.native import is_native, native_catalog, with_native_findings
 from speccompose.plan.pin import pin_plan
 from speccompose.plan.plain import drafting_flags
 from speccompose.plan.render import render_stack
@@ -86,6 +87,7 @@ def plan_as_asked(request: StackRequest, board: BoardSource, catalog: Catalog) -
     check_exposure(request)
     model = find_model(request, catalog)
     device = identify_board(board, catalog)
+    catalog = _served_by(request, board, device, catalog)
     ranking = _honour_share(rank_images(device, model, request, catalog), request)
     fit = first_that_fits(
         device,
@@ -96,6 +98,8 @@ def plan_as_asked(request: StackRequest, board: BoardSource, catalog: Catalog) -
         measured=board.measured,
     )
     plan = assemble_stack(device, model.model, ranking, fit=fit, request=request, catalog=catalog)
+    if is_native(request):
+        return with_native_findings(plan, board.facts)  # no registry is asked, so nothing is pinned
     return pin_plan(plan, catalog.lock, registries=board.registries, sealed=board.sealed)
 
 
@@ -107,6 +111,7 @@ def steps_down(request: StackRequest, board: BoardSource, catalog: Catalog) -> t
     """
     model = find_model(request, catalog)
     device = identify_board(board, catalog)
+    catalog = _served_by(request, board, device, catalog)
     engine: EngineName = "llama.cpp"
     checkpoint = model.checkpoints[0]
     try:
@@ -160,7 +165,8 @@ def explain_refusal(
         model = find_model(request, catalog)
         known = replace(known, model=model)
         if known.device is not None and not isinstance(error, RefusedBoardError):
-            ranking = rank_images(known.device, model, request, catalog)
+            there = _served_by(request, board, known.device, catalog)
+            ranking = rank_images(known.device, model, request, there)
             known = replace(known, choice=ranking.choices[0], rejected=ranking.rejected)
     except (RefusedImageError, RefusedEngineError) as refused:
         known = replace(known, rejected=refused.rejected)
@@ -175,12 +181,6 @@ def check_supported(request: StackRequest) -> None:
     Raises:
         UsageError: status 2; an option is never dropped.
     """
-    if request.runtime == "native":
-        raise UsageError(
-            "--runtime native is not built yet",
-            hint="use the container (the default)",
-            code="native_not_built",
-        )
     if request.draft is not None and request.method in ("none", "ngram"):
         raise UsageError(
             f"--draft {request.draft} does not go with --method {request.method}",
@@ -199,6 +199,19 @@ def check_supported(request: StackRequest) -> None:
             hint=f"drop --set {flags[0]}, or name a method",
             code="flag_without_method",
         )
+
+
+def _served_by(
+    request: StackRequest, board: BoardSource, device: ResolvedDevice, catalog: Catalog
+) -> Catalog:
+    """The catalog with what may serve: its images, or the vLLM of the board itself.
+
+    Raises:
+        UsageError, ImageError: --runtime native does not go with the request or the board.
+    """
+    if not is_native(request):
+        return catalog
+    return native_catalog(request, device, board.facts, catalog)
 
 
 def _honour_share(ranking: ImageRanking, request: StackRequest) -> ImageRanking:

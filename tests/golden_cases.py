@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from speccompose.catalog.facts_file import read_facts
 from speccompose.catalog.load import load_catalog
 from speccompose.pipeline import plan_stack, render_plan
@@ -127,9 +129,37 @@ CASES: dict[str, tuple[StackRequest, BoardSource]] = {
 }
 
 
+def with_vllm(name: str, version: str, path: str) -> BoardSource:
+    """A recorded board on which somebody has installed vLLM."""
+    facts = recorded(name).facts
+    assert facts is not None
+    told = {"vllm --version": f"{version}\n", "command -v vllm": f"{path}\n"}
+    return BoardSource(facts=msgspec.structs.replace(facts, commands={**facts.commands, **told}))
+
+
+NATIVE_CASES: dict[str, tuple[StackRequest, BoardSource]] = {
+    # Without a container: the unit is the server.
+    "thor-native-qwen3-8b-eagle3": (
+        StackRequest(model="nvidia/Qwen3-8B-NVFP4", method="eagle3", runtime="native"),
+        with_vllm("thor-t5000-r39.2.1", "0.27.1+cu130", "/opt/vllm/bin/vllm"),
+    ),
+    "thor-native-qwen3.6-27b-mtp-key": (
+        StackRequest(
+            model="nvidia/Qwen3.6-27B-NVFP4",
+            runtime="native",
+            bind="0.0.0.0",
+            api_key_file="/root/key",
+            name="native",
+        ),
+        with_vllm("thor-t5000-r38.4", "0.29.0", "/home/me/vllm/bin/vllm"),
+    ),
+}
+ALL_CASES = {**CASES, **NATIVE_CASES}
+
+
 def render_case(name: str, catalog: Catalog) -> RenderedStack:
     """Plan and render one case."""
-    request, board = CASES[name]
+    request, board = ALL_CASES[name]
     return render_plan(plan_stack(request, board, catalog), catalog)
 
 
@@ -142,14 +172,14 @@ def main() -> None:
     """Write every golden stack anew."""
     catalog = load_catalog(TESTS.parent, (), None)
     with tempfile.TemporaryDirectory(dir=TESTS) as fresh:
-        for name in CASES:
+        for name in ALL_CASES:
             folder = Path(fresh) / name
             folder.mkdir()
             for path, content in golden_files(render_case(name, catalog)).items():
                 (folder / path).write_bytes(content)
         shutil.rmtree(GOLDEN, ignore_errors=True)
         shutil.copytree(fresh, GOLDEN)
-    sys.stdout.write(f"{len(CASES)} golden stacks written\n")
+    sys.stdout.write(f"{len(ALL_CASES)} golden stacks written\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from tests.golden_cases import CASES, GOLDEN
+from tests.golden_cases import ALL_CASES as CASES
+from tests.golden_cases import GOLDEN
 from tests.unit_keys import unknown_keys
 
 MOST_EXPOSED = 4.0
@@ -49,7 +50,9 @@ def test_a_unit_that_systemd_does_not_take_would_be_seen(tmp_path):
 
 
 @needs_systemd
-@pytest.mark.parametrize("case", ["thor-qwen3-8b-dflash", "spark-gpt-oss-120b"])
+@pytest.mark.parametrize(
+    "case", ["thor-qwen3-8b-dflash", "spark-gpt-oss-120b", "thor-native-qwen3-8b-eagle3"]
+)
 def test_little_is_exposed(case):
     said = analyze("security", "--offline=true", str(unit_of(case))).stdout
     found = re.search(r"Overall exposure level for \S+: (\d+\.\d)", said)

@@ -55,7 +55,6 @@ def test_the_newest_release_is_meant_without_l4t(catalog):
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ({"runtime": "native"}, "native_not_built"),
         ({"draft": "a/b", "method": "none"}, "draft_without_method"),
         ({"draft": "a/b", "method": "ngram"}, "draft_without_method"),
         ({"depth": 3, "method": "none"}, "depth_without_method"),

@@ -8,7 +8,7 @@ judged here.
 import os
 from typing import Callable, Dict, Mapping, Optional, Sequence, Union
 
-from . import command
+from . import command, host_vllm
 
 COMMAND_TIMEOUT_S = 10.0
 MAX_BYTES = 65536
@@ -93,6 +93,7 @@ def _run_all(run: Run) -> Dict[str, str]:
             outputs[" ".join(argv)] = done.stdout
         elif done.returncode == command.NOT_FOUND and argv in UNAME_FIELDS:
             outputs[" ".join(argv)] = os.uname()[UNAME_FIELDS[argv]] + "\n"
+    outputs.update(host_vllm.vllm_facts(run))
     return outputs
 
 

@@ -11,7 +11,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from speccompose.plan.assemble import SECRETS_PATH
 from speccompose.plan.export import encode_document, plan_document
+from speccompose.plan.native import is_native
+from speccompose.plan.native_unit import (
+    Cache,
+    UnitText,
+    caches,
+    check_unit,
+    command_line,
+    environment_lines,
+    read_only_binds,
+)
 from speccompose.plan.reread import check_compose
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.catalog import Catalog
@@ -38,7 +49,10 @@ class Variable(Frozen, frozen=True, kw_only=True):
 
 
 Value = str | int | bool | None
-View = dict[str, Value | tuple[str, ...] | tuple[Variable, ...] | tuple[Mount, ...]]
+View = dict[
+    str,
+    Value | tuple[str, ...] | tuple[Variable, ...] | tuple[Mount, ...] | tuple[Cache, ...],
+]
 
 
 def render_stack(plan: StackPlan, catalog: Catalog, program: bytes) -> RenderedStack:
@@ -47,22 +61,36 @@ def render_stack(plan: StackPlan, catalog: Catalog, program: bytes) -> RenderedS
     Raises:
         SpecComposeError: the printed Compose file says something else than the plan (our bug).
     """
-    compose = _print(catalog.templates["compose.yaml.j2"], compose_view(plan), yaml_scalar)
-    check_compose(compose, plan)
-    unit = _print(catalog.templates["stack.service.j2"], unit_view(plan), unit_word)
     env = _print(catalog.templates["speccompose.env.j2"], env_view(plan), env_word)
     document = encode_document(plan_document(plan, catalog))
     acceptance = json.loads(document)["acceptance"]
     files = [
-        RenderedFile(path="compose.yaml", content=compose.encode()),
+        *(_native(plan, catalog) if is_native(plan.request) else _container(plan, catalog)),
         RenderedFile(path="speccompose.env", content=env.encode()),
-        RenderedFile(path=f"{plan.name}.service", content=unit.encode()),
         RenderedFile(path="plan.json", content=document),
         RenderedFile(path="acceptance.json", content=_json(acceptance)),
         RenderedFile(path="check", content=program, mode=0o755),
     ]
     files.append(RenderedFile(path="SHA256SUMS", content=_sums(files)))
     return RenderedStack(name=plan.name, digest=plan.digest, files=tuple(files))
+
+
+def _container(plan: StackPlan, catalog: Catalog) -> tuple[RenderedFile, ...]:
+    """What serves in a container: the Compose file, and the unit that starts it at boot."""
+    compose = _print(catalog.templates["compose.yaml.j2"], compose_view(plan), yaml_scalar)
+    check_compose(compose, plan)
+    unit = _print(catalog.templates["stack.service.j2"], unit_view(plan), unit_word)
+    return (
+        RenderedFile(path="compose.yaml", content=compose.encode()),
+        RenderedFile(path=f"{plan.name}.service", content=unit.encode()),
+    )
+
+
+def _native(plan: StackPlan, catalog: Catalog) -> tuple[RenderedFile, ...]:
+    """What serves without one: the unit is the server."""
+    unit = _print(catalog.templates["native.service.j2"], native_view(plan), native_word)
+    check_unit(unit, plan)
+    return (RenderedFile(path=f"{plan.name}.service", content=unit.encode()),)
 
 
 def compose_view(plan: StackPlan) -> View:
@@ -121,10 +149,26 @@ def unit_view(plan: StackPlan) -> View:
     }
 
 
-def _protect_home(*roots: str) -> str:
-    """Home folders are hidden from the unit, unless our own trees lie in one."""
+def native_view(plan: StackPlan) -> View:
+    """Finished values for the unit of a stack without a container."""
+    state, secrets = plan.request.state_root, plan.request.secrets_root
+    return {
+        **unit_view(plan),
+        "protect_home": _protect_home(state, secrets, plan.entrypoint[0], hidden="tmpfs"),
+        "environment": environment_lines(plan),
+        "command_line": command_line(plan),
+        "read_only_binds": read_only_binds(plan),
+        "caches": caches(plan),
+        "secrets_target": SECRETS_PATH if plan.api_key else None,
+        "memory_limit": memory_limit_mib(plan),
+        "pids_limit": PIDS_LIMIT,
+    }
+
+
+def _protect_home(*places: str, hidden: str = "yes") -> str:
+    """Home folders are hidden from the unit, unless something of ours lies in one."""
     homes = ("/home/", "/root/", "/run/user/")
-    return "read-only" if any(f"{root}/".startswith(homes) for root in roots) else "yes"
+    return "read-only" if any(f"{place}/".startswith(homes) for place in places) else hidden
 
 
 def env_view(plan: StackPlan) -> View:
@@ -178,6 +222,11 @@ def unit_word(value: Value) -> str:
     if any(char in text for char in " \t\n\"'\\;"):
         raise ValueError(f"cannot stand in a systemd unit: {text!r}")
     return text.replace("%", "%%")
+
+
+def native_word(value: Value) -> str:
+    """As ``unit_word``; what is quoted already is printed as it is."""
+    return str(value) if isinstance(value, UnitText) else unit_word(value)
 
 
 def env_word(value: Value) -> str:

@@ -69,7 +69,21 @@ REFUSALS = {
     "bad port": ((*THOR, *QWEN, "--port", "70000"), 2, "port"),
     "depth without method": ((*THOR, *QWEN, "--method", "none", "--depth", "3"), 2, "--depth"),
     "draft without method": ((*THOR, *QWEN, "--method", "ngram", "--draft", "a/b"), 2, "--draft"),
-    "native": ((*THOR, *QWEN, "--runtime", "native"), 2, "native"),
+    "native on Orin": (
+        ("--device", "agx-orin-64gb", *QWEN, "--runtime", "native"),
+        5,
+        "--runtime native is for Thor",
+    ),
+    "native and an image": (
+        (*THOR, *QWEN, "--runtime", "native", "--image", "vllm-upstream"),
+        2,
+        "--image vllm-upstream is a container's",
+    ),
+    "native llama.cpp": (
+        (*THOR, *QWEN, "--runtime", "native", "--engine", "llama.cpp"),
+        2,
+        "runs in its container only",
+    ),
     "unreadable root": (("--root", "/nowhere", *QWEN), 3, "/nowhere"),
     "unreadable facts": (("--facts", "/nowhere.yaml", *QWEN), 3, "/nowhere.yaml"),
 }
