@@ -161,6 +161,13 @@ def test_s05_min_done_is_a_count_and_a_share():
     assert world.run() == ExitStatus.PENDING
 
 
+@pytest.mark.parametrize(("count", "status"), [(1, 13), (2, 11)])
+def test_s05_min_done_alone_holds_a_wave(count, status):
+    rule = replace(RULES[1], min_done=count, min_done_pct=0)
+    world = World(plan("b1", "a1 a2", rules=policy(waves=(RULES[0], rule))), {"a2": GONE})
+    assert world.run() == status
+
+
 def test_s05_a_rejected_class_goes_on_without_speculation():
     stacks = {NEW: stack(accept=True), PLAIN: stack(PLAIN, method="none")}
     troubles = {"a1": Trouble(verdicts={NEW: "rejected"})}

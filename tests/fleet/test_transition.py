@@ -71,6 +71,7 @@ ADOPTED = [
     ("reverting", "poll", ok(state="committed", digest=NEW, **OURS), None),
     ("reverting", "poll", ok(state="committed", digest=OLD), ("reverted", None)),
     ("failed", "probe", ok(state="committed", digest=NEW, **OURS), ("committed", "adopted")),
+    ("failed", "probe", ok(digest=OLD, state="committed"), None),
     ("failed", "probe", ok(state="unconfirmed", **OURS), ("unconfirmed", "lost")),
     ("applying", "apply", {**ok(state="staged", **OURS), "outcome": "failed",
                            "reason": "downgrade"}, ("failed", "downgrade")),
@@ -116,6 +117,19 @@ def test_no_answer_means_pending_before_a_start_and_a_deadline_after(
     found = told(phase, kind, {"outcome": outcome, "reason": reason})
     assert found is not None
     assert found[0] == expected
+
+
+def test_a_start_that_a_board_knows_nothing_of_is_repeated_twice_and_no_more():
+    state, board = state_in("waiting")
+    for _ in range(3):
+        state.apply(Entry(event="board", board="a1", phase="applying"))
+        state.apply(Entry(event="board", board="a1", phase="ready"))
+    state.apply(Entry(event="board", board="a1", phase="applying"))
+    assert board.tries == 3
+    result = BoardResult(board="a1", outcome="ok", report=BoardReport())
+    entry = after_result(state, "poll", result, NOW)
+    assert entry is not None
+    assert (entry.phase, entry.reason) == ("failed", "not_started")
 
 
 def test_a_board_of_another_run_of_the_same_plan_is_judged_anew():
