@@ -282,10 +282,12 @@ def _current(name: str, settings: Settings) -> Path:
 
 
 def _changes(name: str, folder: Path, settings: Settings) -> tuple[str, ...]:
-    """The Compose file as a diff against the installed one."""
-    installed = _current(name, settings) / "compose.yaml"
+    """What starts the stack (Compose file, or unit without a container) as a diff against the
+    installed one."""
+    starter = "compose.yaml" if (folder / "compose.yaml").is_file() else f"{name}.service"
+    installed = _current(name, settings) / starter
     old = installed.read_text(encoding="utf-8") if installed.is_file() else ""
-    new = (folder / "compose.yaml").read_text(encoding="utf-8")
+    new = (folder / starter).read_text(encoding="utf-8")
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), "installed", "planned", lineterm="", n=1
     )

@@ -2,7 +2,7 @@
 
 Layer: device (standard library, Python 3.8). What a unit asks before it starts: a second or two,
 nothing from the network, nothing changed, no lock (whoever starts the unit may hold it). A stack
-in the middle of a transaction, or one that was given up, is not started; what cannot work is told
+whose transaction was cut short, or one that was given up, is not started; what cannot work is told
 in the journal rather than by a container that dies. It runs in the unit's sandbox, which hides
 devices and shows every disk read-only; and a wrong clock or a mirror that is down are no reason
 not to start at boot. So it asks far less than ``preflight`` does before a deploy.
@@ -21,6 +21,7 @@ from speccompose.device.check_plan import (
 )
 from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.host_finding import HostFinding
+from speccompose.device.lock import holder
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports
@@ -48,7 +49,8 @@ def boot_check(name: str, roots: Roots, *, ports: Ports) -> Dict[str, object]:
     if digest is None:
         raise DeviceError(PREFLIGHT, f"{name} has no current release", code="nothing_installed")
     plan = read_plan(paths.release(digest))
-    _refuse_engine(plan, ports)
+    if not plan.is_native:
+        _refuse_engine(plan, ports)
     found = _quick(plan, roots, ports)
     refuse(found)
     return {"name": name, "digest": digest, "findings": [dict(item._asdict()) for item in found]}
@@ -91,7 +93,7 @@ def _refuse_engine(plan: Plan, ports: Ports) -> None:
 
 def _refuse_state(paths: StackPaths) -> None:
     record = state.load(paths)
-    if record.is_open:
+    if record.is_open and holder(paths) is None:
         raise DeviceError(
             PREFLIGHT,
             f"{paths.name} is in the middle of a transaction ({record.phase})",

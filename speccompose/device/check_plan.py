@@ -60,6 +60,9 @@ def _new_cache_mib(ports: Ports, plan: Plan) -> int:
 def image_findings(ports: Ports, plan: Plan) -> List[HostFinding]:
     """Whether the image is here, and for this machine."""
     image = ports.docker.image(plan.image)
+    if image is None and plan.is_native:
+        text = f"the vLLM of this board is not what the plan was made for ({plan.image})"
+        return [error("native_other_version", text, "plan again on this board: speccompose deploy")]
     if image is None:
         text = f"image {plan.image} is not on this board"
         return [error("image_missing", text, f"run: speccompose pull {plan.name}")]

@@ -143,6 +143,10 @@ class Docker:
         answer = self.ask(("docker", "logs", "--tail", amount, container_id))
         return answer.stdout + answer.stderr
 
+    def follow(self, container_id: str, tail: int) -> Tuple[str, ...]:
+        """The command that hands on a container's log as it grows."""
+        return ("docker", "logs", "--follow", "--tail", str(tail), container_id)
+
     def publisher(self, port: int) -> Optional[str]:
         """Name of the running container that publishes a host port, if any."""
         argv = ("docker", "ps", "--filter", f"publish={port}", "--format", "{{.Names}}")

@@ -12,8 +12,8 @@ from . import command
 
 VERSION_FACT = "vllm --version"
 PATH_FACT = "command -v vllm"
-REFERENCE = "host:vllm@"
-"""What stands in an image reference's place for a stack without a container."""
+REFERENCE = "host:"
+"""Begins what stands in an image reference's place for a stack without a container."""
 
 QUICK_S = 10.0
 SLOW_S = 90.0
@@ -47,9 +47,18 @@ def vllm_facts(run: Optional[Run] = None) -> Dict[str, str]:
     return {VERSION_FACT: found.version + "\n", PATH_FACT: found.path + "\n"}
 
 
-def wanted_version(reference: str) -> Optional[str]:
-    """The version that a plan wants of this board; None for a container's image."""
-    return reference[len(REFERENCE) :] if reference.startswith(REFERENCE) else None
+def wanted_vllm(reference: str) -> Optional[HostVllm]:
+    """What a plan wants of this board (host:/opt/vllm/bin/vllm@0.27.1); None for an image."""
+    if not reference.startswith(REFERENCE):
+        return None
+    path, _, version = reference[len(REFERENCE) :].rpartition("@")
+    return HostVllm(path, version)
+
+
+def is_installed(wanted: HostVllm, run: Optional[Run] = None) -> bool:
+    """Whether the board has just that version at just that place."""
+    found = find_vllm(run, wanted.path)
+    return found is not None and bare_version(found.version) == bare_version(wanted.version)
 
 
 def bare_version(version: str) -> str:

@@ -13,6 +13,7 @@ from speccompose.device import command
 from speccompose.device.command import NOT_FOUND, TIMED_OUT, Completed
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import PREFLIGHT, UNREACHABLE, DeviceError
+from speccompose.device.host_vllm import wanted_vllm
 from speccompose.device.ports import Ports, Progress, Say
 from speccompose.device.redact import redact
 
@@ -59,6 +60,15 @@ def pull_image(ports: Ports, reference: str, say: Say, stream: Streamer = comman
     """
     if ports.docker.image(reference) is not None:
         return False
+    wanted = wanted_vllm(reference)
+    if wanted is not None:
+        raise DeviceError(
+            PREFLIGHT,
+            f"vLLM {wanted.version} is not at {wanted.path} on this board",
+            ["a stack without a container pulls none: it is served by the board's own vLLM"],
+            hint=f"install vllm=={wanted.version} there, or plan again on this board",
+            code="native_other_version",
+        )
     architecture = ports.docker.info().architecture
     answer = Completed((), TIMED_OUT, "", "")
     for attempt in range(1, TRIES + 1):

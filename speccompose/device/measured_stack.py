@@ -104,6 +104,14 @@ def open_stack(
     with signals_interrupt(), hold(paths, verb):
         settle(paths, ports=ports, say=say, wait=True)
         folder = _current(paths)
+        if folder.plan.is_native:
+            raise DeviceError(
+                USAGE,
+                f"{name} is served without a container, and {verb} cannot restart it another way",
+                [f"served by {folder.plan.image}"],
+                hint="measure it in a container: deploy it without --runtime native",
+                code="native_not_measured",
+            )
         acceptance = _acceptance(folder, verb)
         text = read_small_text(folder.path / "plan.json")
         subject = read_subject(text, folder.plan, acceptance.baseline_command)

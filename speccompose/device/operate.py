@@ -119,8 +119,7 @@ def follow_logs(
     """Hand on the log as it grows, until the container ends or we are interrupted."""
     paths, container = _present(name, roots, ports)
     lines = RedactedLines(on_text, installed_keys(paths))
-    argv = ("docker", "logs", "--follow", "--tail", str(tail), container.id)
-    command.stream(argv, lines.feed, None)
+    command.stream(ports.docker.follow(container.id, tail), lines.feed, None)
     lines.finish()
 
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Dict, List, NamedTuple, Optional, Tuple, Union
 
 from speccompose.device.errors import DATA, DeviceError
+from speccompose.device.host_vllm import REFERENCE
 from speccompose.device.locked_files import LockedFiles, parse_locked
 from speccompose.device.paths import digest_hex, is_stack_name
 from speccompose.device.safe_name import name_fault
@@ -87,6 +88,11 @@ class Plan(NamedTuple):
     api_key_file: Optional[str]
     downloads: Tuple[Download, ...]
     gpu_floor_tokens_s: Optional[float]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is served by this board's own vLLM, without a container."""
+        return self.image.startswith(REFERENCE)
 
     @property
     def local_host(self) -> str:

@@ -13,6 +13,7 @@ from typing import Callable, Mapping, NamedTuple, Optional, Protocol, Sequence, 
 from speccompose.device.answers import Server
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import PREFLIGHT, DeviceError
+from speccompose.device.host_docker import HostDocker
 from speccompose.device.machine import Machine
 from speccompose.device.plan_file import Plan
 from speccompose.device.systemd_cli import Systemd
@@ -198,4 +199,5 @@ class Ports(NamedTuple):
 
 def real_ports() -> Ports:
     """This machine, through the command lines of docker and systemd."""
-    return Ports(Docker(), Machine(), units=Systemd())
+    systemd = Systemd()
+    return Ports(HostDocker(systemd=systemd), Machine(), units=systemd)

@@ -21,7 +21,9 @@ from speccompose.device.plan_file import Plan, parse_plan
 from speccompose.device.safe_name import name_fault
 from speccompose.device.small_file import read_small_text
 
-NEEDED = ("compose.yaml", "plan.json")
+NEEDED = ("plan.json",)
+"""And what starts it: compose.yaml, or without a container the unit."""
+
 _SUMS = "SHA256SUMS"
 _LINE = re.compile(r"^([0-9a-f]{64}) [ *](.+)$")
 
@@ -41,8 +43,9 @@ def read_stack(path: Path) -> StackFolder:
         DeviceError: status 3 when files are missing or unreadable, 19 when one was changed.
     """
     sums = _read_sums(path)
-    missing = [name for name in sorted({*NEEDED, *sums}) if not (path / name).is_file()]
-    unlisted = [name for name in NEEDED if name not in sums]
+    needed = (_starter(path), *NEEDED)
+    missing = [name for name in sorted({*needed, *sums}) if not (path / name).is_file()]
+    unlisted = [name for name in needed if name not in sums]
     if missing or unlisted:
         details = [f"missing: {name}" for name in missing]
         details += [f"not listed in {_SUMS}: {name}" for name in unlisted if name not in missing]
@@ -63,6 +66,15 @@ def read_stack(path: Path) -> StackFolder:
             code="stack_changed",
         )
     return StackFolder(path, tuple(sorted(sums)), read_plan(path))
+
+
+def _starter(path: Path) -> str:
+    """The file that starts the stack; a plan that cannot be read is told by whoever needs it."""
+    try:
+        plan = read_plan(path)
+    except DeviceError:
+        return "compose.yaml"
+    return f"{plan.name}.service" if plan.is_native else "compose.yaml"
 
 
 def read_plan(path: Path) -> Plan:

@@ -21,8 +21,8 @@ PATH_FACT = "command -v vllm"
 """The two commands of a facts file that tell what is installed."""
 
 NATIVE_IMAGE = "vllm-native"
-REFERENCE = "host:vllm"
-"""What stands in an image reference's place: host:vllm@0.27.1."""
+REFERENCE = "host:"
+"""Begins what stands in an image reference's place: host:/opt/vllm/bin/vllm@0.27.1."""
 
 FLOOR = "0.20"
 DEFAULT_PATH = "/usr/local/bin/vllm"
@@ -122,7 +122,7 @@ def _described(upstream: ImageEntry, version: str, path: str) -> ImageEntry:
         like,
         version=version,
         version_evidence="seen",
-        reference=f"{REFERENCE}@{version}",
+        reference=f"{REFERENCE}{path}@{version}",
         digest=None,
         floating=False,
         automatic=True,

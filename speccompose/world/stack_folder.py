@@ -78,7 +78,7 @@ def _require_replaceable(place: Path, named: Path) -> None:
     names = {path.name for path in place.iterdir()} if place.is_dir() else {place.name}
     if not names:
         return
-    if not {"plan.json", "compose.yaml", SUMS} <= names:
+    if not {"plan.json", SUMS} <= names:
         raise UsageError(
             f"{named} is not empty and holds no stack",
             hint="name a new folder with -o",

@@ -24,6 +24,7 @@ class FakeSystemd:
     hangs: bool = False
     race: bool = False
     calls: list[tuple[str, ...]] = field(default_factory=list)
+    processes: dict[str, int] = field(default_factory=dict)
     on_start: Callable[[str], bool] = lambda name: True
     on_stop: Callable[[str], None] = lambda name: None
 
@@ -85,7 +86,11 @@ class FakeSystemd:
         if name in self.failed:
             active = "failed"
         known = self.known(name) or timer
-        return f"LoadState={'loaded' if known else 'not-found'}\nActiveState={active}\n"
+        load, pid = "loaded" if known else "not-found", self.processes.get(name, 0)
+        return (
+            f"LoadState={load}\nActiveState={active}\nSubState=x\nResult=success\n"
+            f"MainPID={pid}\nNRestarts=0\nInvocationID={pid:032x}\n"
+        )
 
     def transient(self, words: tuple[str, ...]) -> Completed:
         unit = next(word for word in words if word.startswith("--unit=")).split("=", 1)[1]

@@ -9,8 +9,9 @@ from speccompose.device.host_vllm import (
     HostVllm,
     bare_version,
     find_vllm,
+    is_installed,
     vllm_facts,
-    wanted_version,
+    wanted_vllm,
 )
 
 
@@ -62,7 +63,14 @@ def test_as_facts(tmp_path, monkeypatch):
     assert vllm_facts(run) == {}
 
 
-def test_what_a_plan_wants():
-    assert wanted_version("host:vllm@0.27.1") == "0.27.1"
-    assert wanted_version("vllm/vllm-openai:v0.27.1") is None
+def test_what_a_plan_wants_and_whether_it_is_there(tmp_path):
+    path = script(tmp_path, "#!/x/python3")
+    assert wanted_vllm("vllm/vllm-openai:v0.27.1") is None
+    wanted = wanted_vllm(f"host:{path}@0.27.1")
+    assert wanted == HostVllm(path, "0.27.1")
+    run, _ = answers("v0.27.1+cu130\n")
+    assert is_installed(wanted, run)
+    other, _ = answers("0.27.10\n")
+    assert not is_installed(wanted, other)
+    assert not is_installed(HostVllm(str(tmp_path / "gone"), "0.27.1"), run)
     assert bare_version(" v0.27.1+cu130\n") == "0.27.1"

@@ -25,7 +25,7 @@ def installed(version: str, path: str = "/opt/vllm/bin/vllm") -> BoardSource:
 def test_the_version_on_the_host_is_the_engines_version(catalog):
     made = plan(catalog, installed("0.27.1+cu130"))
     assert made.choice.build.version == "0.27.1"
-    assert made.image_reference == "host:vllm@0.27.1"
+    assert made.image_reference == "host:/opt/vllm/bin/vllm@0.27.1"
     assert made.entrypoint == ("/opt/vllm/bin/vllm", "serve")
     assert made.gpu_runtime is None
     assert not [item for item in made.findings if item.code == "native_version_assumed"]
@@ -89,4 +89,4 @@ def test_what_the_hosts_version_lacks_is_refused_as_for_a_container(catalog):
 
 def test_a_sites_mirror_and_a_lock_change_nothing(catalog):
     board = msgspec.structs.replace(installed("0.27.1"), registries={"docker.io": "site:5000"})
-    assert plan(catalog, board).image_reference == "host:vllm@0.27.1"
+    assert plan(catalog, board).image_reference == "host:/opt/vllm/bin/vllm@0.27.1"
