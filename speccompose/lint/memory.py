@@ -61,7 +61,9 @@ def share_too_large(server: Server, ground: Ground) -> Iterator[Noted]:
         yield at(setting.line, error("utilization_value", told, source="vllm/config/cache.py"))
         return
     if ground.device is not None:
-        yield from _on_board(server, setting, share, ground.device)
+        target = known_target(server, ground.catalog)
+        published = target.checkpoint.utilization if target is not None else None
+        yield from _on_board(server, setting, share, ground.device, published)
         return
     bound, ceiling = highest_bound(ground), _highest_ceiling(server, ground.catalog)
     if share > bound:
@@ -95,15 +97,21 @@ def _highest_ceiling(server: Server, catalog: Catalog) -> float:
 
 
 def _on_board(
-    server: Server, setting: Setting, share: float, device: ResolvedDevice
+    server: Server,
+    setting: Setting,
+    share: float,
+    device: ResolvedDevice,
+    published: float | None,
 ) -> Iterator[Noted]:
+    """``published``: a share that was published for the checkpoint stands for the ceiling."""
     try:
         findings = judge_by_hand(device, share, bound_of(device))
     except SpecComposeError as refusal:
         yield refused(setting.line, refusal)
         return
-    for finding in findings:
-        yield at(setting.line, finding)
+    if published is None or share > published:
+        for finding in findings:
+            yield at(setting.line, finding)
     speculates = server.given("--speculative-config") or server.given("--spec-method")
     ceiling = device.profile.serving.utilization_ceiling
     if speculates and ceiling is not None and not findings and share > share_planned(ceiling):
