@@ -17,6 +17,7 @@ from speccompose.pipeline import plan_stack, render_plan
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.facts import RawFacts
 from speccompose.vocab.request import StackRequest
+from tests import bench_measure
 from tests.fleet import bench_fleet
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,3 +76,4 @@ def main() -> None:
 if __name__ == "__main__":
     main()
     bench_fleet.main()
+    bench_measure.main()

@@ -23,6 +23,7 @@ from speccompose.vocab.facts import RawFacts
 from speccompose.vocab.request import StackRequest
 from tests.device.fakes import FakeDocker, FakeMachine, fake_ports
 
+ROOT = Path(__file__).resolve().parent.parent
 MACHINE = os.uname().machine
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}[MACHINE]
 
@@ -85,6 +86,11 @@ class ServingBoard:
 
 @pytest.fixture
 def serving_board(tmp_path: Path, catalog: Catalog, data_root: Path) -> ServingBoard:
+    return made_board(tmp_path, catalog, data_root)
+
+
+def made_board(tmp_path: Path, catalog: Catalog, data_root: Path) -> ServingBoard:
+    """The machine, with its state below a folder; what is there already stays."""
     settings = Settings(
         data_root=str(data_root),
         overlays=(),
@@ -108,7 +114,7 @@ def serving_board(tmp_path: Path, catalog: Catalog, data_root: Path) -> ServingB
 def store(board: ServingBoard, repo: str, file: str) -> None:
     """A complete download of one small file."""
     folder = board.state / "models" / repo.replace("/", "--")
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / file).write_bytes(b"GGUF")
     write_marker(folder, Marker(repo, "main", False, {file: StoredFile(4, None)}))
 

@@ -2,7 +2,10 @@
 
 import json
 import os
+import random
 import signal
+import subprocess
+import sys
 import threading
 
 import msgspec
@@ -20,7 +23,7 @@ from speccompose.world.kept_results import load_tuning
 from speccompose.world.onboard import roots
 from speccompose.world.result_store import read_results
 from tests.docker.stacks import free_port
-from tests.serving_board import ServingBoard, serving_board
+from tests.serving_board import ROOT, ServingBoard, serving_board
 from tests.tuning_board import SPEEDS, answering, script_at
 
 __all__ = ["serving_board"]
@@ -262,3 +265,31 @@ def test_an_unknown_stack(tuned_board):
 def test_every_outcome_has_a_status():
     outcomes = msgspec.json.schema(TuningResult)["$defs"]["TuningResult"]["properties"]["outcome"]
     assert set(STATUS) == set(outcomes["enum"])
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path, seed):
+    """kill -9, again and again: what was finished is never measured twice, and it gets there."""
+    rng, port = random.Random(seed), free_port()
+    words = [sys.executable, "-m", "tests.tuning_program", str(tmp_path), str(port)]
+    killed, finished = 0, set()
+    for _ in range(40):
+        with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
+            program.stdout.readline()
+            try:
+                out, _ = program.communicate(timeout=rng.uniform(0.3, 0.9 + 0.1 * killed))
+                break
+            except subprocess.TimeoutExpired:
+                program.kill()
+                killed += 1
+        folder = tmp_path / "state" / "stacks" / NAME / "tune"
+        now = {path: path.stat().st_mtime_ns for path in folder.glob("*/depth-*/depth.json")}
+        assert finished <= set(now.items()), "what was finished is left alone"
+        finished = set(now.items())
+    result = msgspec.json.decode(out, type=TuningResult)
+    assert killed >= 2
+    assert (result.outcome, result.depth) == ("chosen", 2), result.reasons
+    assert any(point.reused for point in result.curve)
+    containers = json.loads((tmp_path / "containers.json").read_text())
+    command = next(iter(containers.values()))["Config"]["Cmd"]
+    assert command[command.index("--spec-draft-n-max") + 1] == "4", "back as planned"

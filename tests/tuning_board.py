@@ -98,9 +98,11 @@ def script_at(depth: int, **more: object) -> Script:
     )
 
 
-def answering(made: ServingBoard) -> ServingBoard:
+def answering(
+    made: ServingBoard, kind: Callable[..., AnsweringDocker] = AnsweringDocker
+) -> ServingBoard:
     """The same machine, whose containers answer."""
-    docker = AnsweringDocker(images=made.docker.images)
+    docker = kind(images=made.docker.images)
     ports = made.here.ports._replace(
         docker=Docker(docker),
         connect=lambda plan, key: Server(plan.engine, plan.local_host, plan.port, key),

@@ -51,7 +51,11 @@ def test_both_arms_are_measured_and_the_planned_one_is_back(board: Board):
     board.deploy(folder)
     plan = read_stack(folder).plan
     result = accept_stack(
-        board.stack.name, board.roots, ports=board.ports, asked=Asked(quick=True), say=board.said.append
+        board.stack.name,
+        board.roots,
+        ports=board.ports,
+        asked=Asked(quick=True),
+        say=board.said.append,
     )
     report = result.as_dict()
     assert report["outcome"] != "invalid", report["reasons"]
