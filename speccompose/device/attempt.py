@@ -67,7 +67,7 @@ class Attempt:
         self._plan = job.folder.plan
         self._paths = job.paths
         self._ports = job.ports
-        self._had_timer = record.phase == state.UNCONFIRMED
+        self._had_timer = record.is_open  # an earlier process may have armed one
         opened = record.opened(state.SWITCHING, self._plan.digest, before, job.owner)
         self._record = opened._replace(downgrade=job.order.allow_downgrade)
         self._before = before

@@ -18,7 +18,7 @@ from typing import Dict, List, NamedTuple, Optional
 
 from speccompose.device import state
 from speccompose.device.api_key import confirm
-from speccompose.device.commit import timer_name
+from speccompose.device.commit import call_off, timer_name
 from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.expire_command import expire_argv
 from speccompose.device.file_faults import unwritable
@@ -174,6 +174,7 @@ def _finish(paths: StackPaths, ports: Ports, say: Say) -> Optional[str]:
     done = _unstick(paths, record, ports, say) if record.phase == state.STUCK else None
     done = done or settle(paths, ports=ports, say=say) or keep_down(paths, ports)
     tidy(paths)
+    call_off(paths.name, ports)
     align_service(paths, ports, start=False)
     return done
 

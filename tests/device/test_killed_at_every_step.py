@@ -218,6 +218,7 @@ def check(world: World, case: Case, rebooted: bool) -> None:
     running = body is not None and body["State"]["Status"] == "running"
     current = state.linked_digest(world.paths.current)
     assert record.notice is None
+    assert record.is_open or world.units.timers == {}
     if record.phase in (state.UNCONFIRMED, state.STAGED):
         assert not rebooted
         assert record.phase == state.STAGED or "speccompose-confirm-tiny" in world.units.timers
