@@ -14,6 +14,8 @@ from speccompose.device import command, state
 from speccompose.device.api_key import installed_key, installed_keys
 from speccompose.device.docker_cli import LOOK_S, ContainerInfo
 from speccompose.device.errors import HEALTH, USAGE, DeviceError
+from speccompose.device.held import hold_reason
+from speccompose.device.machine import Machine
 from speccompose.device.paths import Roots, StackPaths, find_stack, known_stacks
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Say, silent
@@ -59,6 +61,7 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
     notices = [] if record.notice is None else [record.notice]
     if fault is not None:
         notices.append(f"release damaged: {fault.details[-1]}")
+    notices += _transaction_notices(paths, record, ports.machine)
     notices += watch_notices(paths, record)
     return Status(
         name=name,
@@ -75,6 +78,20 @@ def status(name: str, roots: Roots, *, ports: Ports) -> Status:
         restarts=None if container is None else container.restarts,
         notice="; ".join(notices) or None,
     )
+
+
+def _transaction_notices(paths: StackPaths, record: state.Record, machine: Machine) -> List[str]:
+    """Whose transaction is open and until when, how the last one failed, and what holds it."""
+    found = []
+    if record.confirm_by is not None:
+        left_s = max(0, round(record.confirm_by.left_s(machine)))
+        found.append(f"rolled back in {left_s} s unless confirmed")
+    if record.is_open and record.owner is not None:
+        found.append(f"open: {record.owner.who}")
+    if record.last is not None and record.last.result != state.COMMITTED and not record.is_open:
+        found.append(f"the last deploy was undone: {record.last.reason or record.last.code}")
+    held = hold_reason(paths)
+    return found if held is None else [*found, f"held: {held}"]
 
 
 def health(name: str, roots: Roots, *, ports: Ports) -> Status:

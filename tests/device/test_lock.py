@@ -83,3 +83,26 @@ def test_who_holds_it_can_be_asked_without_taking_it(board):
     assert holder(board.paths) is None
     with hold(board.paths, "again"):
         pass
+
+
+def test_who_has_patience_gets_it_when_the_holder_is_done(tmp_path):
+    """The confirm timer fires only once: it waits for a measurement to end."""
+    paths = StackPaths("tiny", Roots(tmp_path))
+    code = HOLDER.replace("time.sleep(60)", "time.sleep(0.5)")
+    words = [sys.executable, "-c", code, str(paths.lock_file)]
+    holder = subprocess.Popen(words, stdout=subprocess.PIPE)
+    assert holder.stdout.readline() == b"held\n"
+    with hold(paths, "expire", rollout="r1", patience_s=60) as owner:
+        assert (owner.verb, owner.rollout) == ("expire", "r1")
+    holder.wait()
+
+
+def test_the_holder_says_for_which_rollout(tmp_path):
+    paths = StackPaths("tiny", Roots(tmp_path))
+    with (
+        hold(paths, "deploy", rollout="r7"),
+        pytest.raises(DeviceError) as caught,
+        hold(paths, "deploy", rollout="r8", patience_s=0.3),
+    ):
+        pass
+    assert "deploy for rollout r7 by" in caught.value.details[0]

@@ -4,9 +4,12 @@ import pytest
 
 from speccompose.device import operate, take_down
 from speccompose.device.command import TIMED_OUT, Completed
+from speccompose.device.confirm import expire
 from speccompose.device.docker_cli import Docker
 from speccompose.device.errors import DeviceError
+from speccompose.device.order import Order
 from speccompose.device.transaction import deploy
+from tests.device.units import FakeUnits
 from tests.docker.stacks import DRAFT, TARGET, plan_body
 
 
@@ -172,3 +175,34 @@ def command(docker) -> list[str]:
 
 def installed_downloads(board) -> list[dict]:
     return plan_body(board.stack)["downloads"]
+
+
+def test_status_says_how_a_transaction_stands(installed):
+    units = FakeUnits()
+    installed.ports = installed.ports._replace(units=units)
+    new = installed.write(extra=("--new",))
+    order = Order(rollout="r1", confirm_within_s=600)
+    deploy(new, installed.roots, ports=installed.ports, order=order)
+    installed.machine.clock_s += 100
+    notice = operate.status("tiny", installed.roots, ports=installed.ports).notice
+    assert "rolled back in 500 s unless confirmed" in notice
+    assert "deploy for rollout r1" in notice
+    expire_at = installed.machine.clock_s + 500
+    installed.machine.clock_s = expire_at
+    expire("tiny", installed.roots, ports=installed.ports, rollout="r1")
+    (installed.roots.state / "hold").write_text("camera job")
+    notice = operate.status("tiny", installed.roots, ports=installed.ports).notice
+    assert "the last deploy was undone: nobody confirmed it in time" in notice
+    assert "camera job" in notice
+
+
+def test_health_asks_the_server_and_no_tokens(installed):
+    assert operate.health("tiny", installed.roots, ports=installed.ports).state == "running"
+    command(installed.docker).append("--never-ready")
+    with pytest.raises(DeviceError) as caught:
+        operate.health("tiny", installed.roots, ports=installed.ports)
+    assert (caught.value.status, caught.value.details[-1]) == (9, "the server says: 503")
+    installed.docker.containers.clear()
+    with pytest.raises(DeviceError) as caught:
+        operate.health("tiny", installed.roots, ports=installed.ports)
+    assert "container missing" in caught.value.details[0]
