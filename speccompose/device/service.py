@@ -43,7 +43,9 @@ def unmanaged(roots: Roots, ports: Ports) -> Optional[str]:
     if not ports.units.outlives_boot(roots.state):
         return f"{roots.state} does not outlive a boot: no unit starts the stacks in it"
     other = served_state(ports.units.installed(RECOVER))
-    if other is not None and Path(other) != roots.state and known_stacks(Roots(Path(other))):
+    if other is None or _same(Path(other), roots.state):
+        return None
+    if known_stacks(Roots(Path(other))):
         return f"the units of this board serve the stacks in {other}: none starts those here"
     return None
 
@@ -68,7 +70,7 @@ def install_service(
             notices.append(newer)
         unit = _unit_of(paths, digest)
         ours = {} if unit is None else {stack_unit(paths.name): unit}
-        ports.units.install({**board_units(paths.roots, program), **ours})
+        ports.units.install({**board_units(_whole(paths.roots), program), **ours})
         ports.units.enable(RECOVER)
         ports.units.enable(WATCH_TIMER)
         if ports.units.unit_state(WATCH_TIMER) != "active":
@@ -187,7 +189,18 @@ def _unit_of(paths: StackPaths, digest: str) -> Optional[bytes]:
         unit = read_small(paths.release(digest) / f"{paths.name}.service")
     except OSError:
         return None
-    return unit if served_state(unit) == str(paths.roots.state) else None
+    state_root = served_state(unit)
+    return unit if state_root is not None and _same(Path(state_root), paths.roots.state) else None
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names mean one folder: state trees are often links to a larger disk."""
+    return one.resolve() == other.resolve()
+
+
+def _whole(roots: Roots) -> Roots:
+    """The same without links, so that it is written the same whoever deploys."""
+    return Roots(roots.state.resolve(), roots.secrets.resolve())
 
 
 def _no_unit(paths: StackPaths) -> str:

@@ -19,6 +19,7 @@ from speccompose.device.compose_cli import Compose
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import LOCKED, DeviceError
 from speccompose.device.file_faults import unwritable
+from speccompose.device.held import hold_reason
 from speccompose.device.lock import hold, holder
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.plan_file import Plan
@@ -81,6 +82,9 @@ def watch(
         return _stays_down(paths, ports)
     if record.phase not in state.SERVING:
         return Pass(name, LEFT, NOTHING, f"it is {record.phase}", 0)
+    held = hold_reason(paths)
+    if held is not None:
+        return Pass(name, LEFT, NOTHING, f"this board is held: {held}", 0)
     busy = holder(paths)
     if busy is not None:
         return Pass(name, LEFT, NOTHING, f"it is being changed: {busy}", 0)

@@ -202,6 +202,20 @@ def test_a_release_for_another_tree_or_without_a_unit_says_that_it_does_not_star
     assert not (here.systemd.folder / UNIT).exists()
 
 
+def test_a_state_tree_that_is_a_link_to_another_disk_is_one_tree(here, tmp_path):
+    """On a Jetson it usually is: the unit names the link, the program the disk."""
+    digest = here.committed()
+    link = tmp_path / "link"
+    link.symlink_to(here.board.roots.state)
+    through = here.board.paths._replace(roots=here.board.roots._replace(state=link))
+    assert install_service(through, digest, here.board.ports, here.program) == ()
+    assert align_service(through, here.board.ports) == ()
+    before = written(here)
+    assert install(here, digest) == align(here) == ()
+    assert written(here) == before
+    assert UNIT in here.systemd.enabled
+
+
 def test_an_older_program_does_not_replace_a_newer_one(here):
     install(here, here.committed(version="0.10.0"))
     (notice,) = install(here, here.committed(version="0.9.0", deadline_s=78))

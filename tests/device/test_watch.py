@@ -156,6 +156,16 @@ def test_a_stack_that_is_being_measured_is_left_alone(seen):
     assert seen.look().action == "restart"
 
 
+def test_a_board_that_is_held_is_left_alone(seen):
+    """Somebody has a probe on the very stack that does not answer."""
+    seen.look()
+    seen.container["State"].update(Status="exited", ExitCode=1)
+    (seen.board.roots.state / "hold").write_text("measuring")
+    assert "held" in seen.look(10).reason
+    (seen.board.roots.state / "hold").unlink()
+    assert seen.look().action == "restart"
+
+
 def test_what_changes_while_it_looks_is_left_alone(seen):
     seen.look()
     seen.container["State"].update(Status="exited", ExitCode=1)
