@@ -99,9 +99,17 @@ def power_unit(mode: Optional[str], clocks: bool, roots: Roots, program: Path = 
             else []
         ),
         ("TimeoutStartSec", "120"),
-        ("NoNewPrivileges", "yes"),
-        ("PrivateTmp", "yes"),
         ("UMask", "0077"),
+        ("NoNewPrivileges", "yes"),
+        ("ProtectHome", "read-only"),
+        ("PrivateTmp", "yes"),
+        ("PrivateNetwork", "yes"),
+        ("RestrictAddressFamilies", "AF_UNIX"),
+        ("RestrictNamespaces", "yes"),
+        ("RestrictRealtime", "yes"),
+        ("RestrictSUIDSGID", "yes"),
+        ("LockPersonality", "yes"),
+        ("SystemCallArchitectures", "native"),
     ]
     return _text([("Unit", unit), ("Service", service), _at_boot()])
 
