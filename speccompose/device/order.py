@@ -11,7 +11,7 @@ from typing import NamedTuple, Optional
 from speccompose.device.compose_cli import UP_S
 from speccompose.device.plan_file import Plan
 
-SHORTEST_CONFIRM_S, LONGEST_CONFIRM_S = 10.0, 7 * 86400.0
+SHORTEST_CONFIRM_S, LONGEST_CONFIRM_S = 2.0, 7 * 86400.0
 """A confirmation comes over a network, and some day it has come or it will not."""
 
 

@@ -9,7 +9,7 @@ from tests.cli.harness import assert_refusal_shape
 SMALL = ("deploy", "--model", "smollm2-135m", "--offline")
 
 
-@pytest.mark.parametrize(("seconds", "status"), [("5", 2), ("nan", 2), ("x", 2), ("-1", 2)])
+@pytest.mark.parametrize(("seconds", "status"), [("1", 2), ("nan", 2), ("x", 2), ("-1", 2)])
 def test_a_time_to_confirm_that_makes_no_sense_is_usage(cli, seconds, status):
     answer = cli(*SMALL, "--confirm-within", seconds, PATH=docker(cli))
     assert answer.status == status, answer.err
