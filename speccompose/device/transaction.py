@@ -36,6 +36,7 @@ from speccompose.device.gate import preflight as preflight
 from speccompose.device.gate import preflight_before_pull as preflight_before_pull
 from speccompose.device.gate import refuse_before_pull as refuse_before_pull
 from speccompose.device.lock import hold
+from speccompose.device.notebook import note_down
 from speccompose.device.order import Order
 from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.ports import Ports, Progress, Say, silent
@@ -229,6 +230,7 @@ class _Deploy:
         """
         job, limits = self._job, self._job.order.limits
         for note in admit(job, now, going_back=self._going_back):
+            note_down(self._paths, job.owner, note)
             self._note(note)
         self._preflight(now.running)
         smoke_test(self._ports, self._plan, job.say)
