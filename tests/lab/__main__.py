@@ -12,6 +12,7 @@ from tests.lab import outer
 from tests.lab.lab import Lab, reap
 from tests.lab.nodes import NodeSpec
 from tests.lab.operator import HUB_URL
+from tests.lab.workplace import remove_secrets
 
 NAME = "lab"
 FOLDER = Path(__file__).resolve().parent.parent.parent / ".lab"
@@ -52,6 +53,8 @@ def up(count: int) -> None:
 
 def down() -> None:
     removed = outer.remove_all(NAME)
+    if FOLDER.is_dir():
+        remove_secrets(FOLDER)
     reaped = reap()
     print(f"removed {len(removed)} containers, volumes and networks of the lab")
     if reaped:

@@ -8,6 +8,7 @@ again.
 import gzip
 import hashlib
 import json
+import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Layer:
 def pack(tar: Path, target: Path) -> Layer:
     """Compress a layer's tar, the same bytes each time; an existing target is taken as it is."""
     if not target.exists():
-        part = target.with_suffix(".part")
+        part = target.with_suffix(f".{os.getpid()}.part")
         with (
             tar.open("rb") as source,
             part.open("wb") as out,
