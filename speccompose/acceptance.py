@@ -56,6 +56,12 @@ class Judged(Frozen, frozen=True, kw_only=True):
     redeployed: DeployResult | None = None
     failure: SpecComposeError | None = None
 
+    @property
+    def artifacts(self) -> str | None:
+        """The folder of the measurement; None when it is not known."""
+        told = None if self.result.trial is None else self.result.trial.told.get("artifacts")
+        return told if isinstance(told, str) else None
+
 
 def accept_here(name: str, here: Here, asked: Asked) -> Judged:
     """Measure an installed stack; switch speculation off where it does not pay.

@@ -5,20 +5,17 @@ Layer: cli.
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from speccompose.acceptance import Judged, accept_here
-from speccompose.cli import session
+from speccompose.cli.other_runner import RUNNERS, output_tokens_of, runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
 from speccompose.device.accept_stack import Asked
-from speccompose.device.dataset import Dataset
 from speccompose.device.measured_stack import Prompts
-from speccompose.device.runner import Runner, RunnerMaker
 from speccompose.errors import UsageError
 from speccompose.report.verdict_text import verdict_text
 from speccompose.serving import stack_of
@@ -32,13 +29,14 @@ MEASURED_WITH = (
     click.option("--dataset", metavar="FILE", help="prompts of your own, as JSON lines"),
     click.option("--category", metavar="C", help="one kind of prompts"),
     click.option("--requests", type=click.IntRange(1), metavar="N", help="requests per repeat"),
-    click.option("--runner", type=click.Choice(["native", "aiperf"]), default="native"),
+    click.option("--runner", type=click.Choice(RUNNERS), default=RUNNERS[0], help="who measures"),
+    click.option("--osl", type=click.IntRange(1), metavar="N", help="AIPerf: longest answer, 4096"),
 )
 """Options of every verb that measures a stack."""
 
 
 def measuring(verb: Verb) -> Verb:
-    """Add --quick, --yes, --dataset, --category, --requests and --runner."""
+    """Add --quick, --yes, --dataset, --category, --requests, --runner and --osl."""
     for option in reversed(MEASURED_WITH):
         verb = option(verb)
     return verb
@@ -74,6 +72,7 @@ def accept(
     with this_machine() as here:
         stack = stack_of(stack, here.settings)
         judged = accept_here(stack, here, asked)
+        tell_reports(values, judged.artifacts, here.say)
     return show(stack, judged, as_json)
 
 
@@ -84,35 +83,8 @@ def prompts_of(values: Mapping[str, Any]) -> Prompts:
         file=None if file is None else Path(file).expanduser().absolute(),
         category=values["category"],
         requests=values["requests"],
+        output_tokens=output_tokens_of(values),
     )
-
-
-def runner_of(values: Mapping[str, Any]) -> RunnerMaker | None:
-    """Who measures: None for our own client.
-
-    Raises:
-        UsageError: options that another runner does not have.
-    """
-    if values["runner"] == "native":
-        return None
-    if values["quick"]:
-        raise UsageError(
-            "--quick does not go with --runner aiperf",
-            hint="--requests N makes AIPerf's runs short",
-            code="quick_with_runner",
-        )
-    return RunnerMaker("aiperf", partial(_aiperf, values["category"], values["requests"]))
-
-
-def _aiperf(category: str | None, requests: int | None, dataset: Dataset, root: Path) -> Runner:
-    """AIPerf, found on this machine now; imported only where it is asked for."""
-    from speccompose.measure.aiperf import Asked as AskedOfAIPerf
-    from speccompose.measure.aiperf import aiperf_runner
-    from speccompose.measure.aiperf_program import find_aiperf
-
-    found = find_aiperf(session.search_path())
-    asked = AskedOfAIPerf(category=category, requests=requests)
-    return aiperf_runner(found, dataset, root, asked=asked)
 
 
 def show(stack: str, judged: Judged, as_json: bool) -> int:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 import msgspec
 
-from speccompose.cli.accept import confirm, measuring, prompts_of, runner_of
+from speccompose.cli.accept import confirm, measuring, prompts_of
+from speccompose.cli.other_runner import runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
 from speccompose.errors import UsageError
@@ -57,6 +58,7 @@ def tune(stack: str, as_json: bool, **values: Any) -> int:
     confirm(stack, values["yes"])
     with this_machine() as here:
         tuned = tune_here(stack_of(stack, here.settings), here, wanted)
+        tell_reports(values, tuned.result.artifacts, here.say)
     return show(tuned, as_json)
 
 

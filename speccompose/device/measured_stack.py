@@ -27,11 +27,15 @@ from speccompose.device.window import Pace, full_pace, quick_pace
 
 
 class Prompts(NamedTuple):
-    """Which prompts the user wants; nothing given means the built-in ones."""
+    """Which prompts the user wants; nothing given means the built-in ones.
+
+    ``output_tokens``: the longest answer, for a runner that takes one; the rules say it without.
+    """
 
     file: Optional[Path] = None
     category: Optional[str] = None
     requests: Optional[int] = None
+    output_tokens: Optional[int] = None
 
     def read(self) -> Dataset:
         """The dataset, of one category where one is named.
@@ -46,11 +50,17 @@ class Prompts(NamedTuple):
     def pace(self, output_tokens: int, quick: bool) -> Pace:
         """How much is asked: so many requests per run where the user says how many."""
         pace = quick_pace(output_tokens) if quick else full_pace(output_tokens)
-        return pace._replace(exactly=self.requests)
+        tokens = self.output_tokens or pace.output_tokens
+        return pace._replace(exactly=self.requests, output_tokens=tokens)
 
     def words(self) -> str:
         """The same as options, with a blank before each."""
-        given = (("dataset", self.file), ("category", self.category), ("requests", self.requests))
+        given = (
+            ("dataset", self.file),
+            ("category", self.category),
+            ("requests", self.requests),
+            ("osl", self.output_tokens),
+        )
         return "".join(f" --{name} {value}" for name, value in given if value is not None)
 
     def as_dict(self, dataset: Dataset) -> "dict[str, object]":
@@ -61,6 +71,7 @@ class Prompts(NamedTuple):
             "conversations": len(dataset.conversations),
             "category": self.category,
             "requests": self.requests,
+            "output_tokens": self.output_tokens,
         }
 
 

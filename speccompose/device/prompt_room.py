@@ -41,7 +41,8 @@ def check_room(served: Served, dataset: Dataset, pace: Pace, context_tokens: Opt
             f"{len(too_long)} of {len(dataset.conversations)} conversations in {dataset.name} do "
             f"not fit into a context of {context_tokens} tokens",
             [*too_long[:_TOLD], *([f"and {more} more"] if more > 0 else [])],
-            hint="leave them out, pick a --category, or deploy with a larger --context",
+            hint="leave them out, pick a --category, deploy with a larger --context, or give "
+            "--runner aiperf a smaller --osl",
             code="prompts_too_long",
         )
 

@@ -38,7 +38,18 @@ def throughput_reports(program: AIPerf, folder: Path) -> tuple[Reported, ...]:
 
 
 def _runs(folder: Path) -> list[Path]:
-    return [path.parent for path in folder.rglob(SUMMARY) if AIPERF in path.parts]
+    return [
+        path.parent
+        for path in folder.rglob(SUMMARY)
+        if AIPERF in path.parts and _is_speed_bench(path)
+    ]
+
+
+def _is_speed_bench(summary: Path) -> bool:
+    try:
+        return b'"speed_bench_' in summary.read_bytes()
+    except OSError:
+        return False
 
 
 def _alone(runs: Sequence[Path]) -> list[Path]:

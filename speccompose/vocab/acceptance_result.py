@@ -157,13 +157,17 @@ class Subject(Kept, frozen=True, kw_only=True):
 
 
 class DatasetResult(Kept, frozen=True, kw_only=True):
-    """The prompts: which, how many of them, and a hash that says whether two runs had the same."""
+    """The prompts: which, how many of them, and a hash that says whether two runs had the same.
+
+    ``output_tokens``: the longest answer, where it was not the rules' one.
+    """
 
     name: str
     sha256: str
     conversations: int
     category: str | None = None
     requests: int | None = None
+    output_tokens: int | None = None
 
 
 class Contents(Kept, frozen=True, kw_only=True):

@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 
 from speccompose.acceptance import Judged
-from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, runner_of, show
+from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, show
 from speccompose.device.measured_stack import Prompts
 from speccompose.errors import DeployError, UsageError
 from tests.cli.harness import assert_refusal_shape
 from tests.report.samples import judged, run
+
+NATIVE = {"runner": "native", "osl": None}
 
 
 def test_nobody_is_there_to_ask(cli):
@@ -43,15 +45,6 @@ def test_the_refusal_of_what_is_not_built_has_a_code():
     refuse_unbuilt({"compare": None})
 
 
-def test_another_runner_is_made_only_when_it_is_needed():
-    given = {"runner": "aiperf", "quick": False, "category": "qa", "requests": 2}
-    assert runner_of(given).name == "aiperf"
-    assert runner_of({**given, "runner": "native"}) is None
-    with pytest.raises(UsageError) as caught:
-        runner_of({**given, "quick": True})
-    assert caught.value.code == "quick_with_runner"
-
-
 def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):
     answer = cli("accept", "x", "--yes", "--dataset", "missing.jsonl")
     assert answer.status == 3
@@ -59,9 +52,9 @@ def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):
 
 
 def test_prompts_are_of_the_folder_that_one_stands_in():
-    prompts = prompts_of({"dataset": "mine.jsonl", "category": "qa", "requests": 3})
-    assert prompts == Prompts(Path.cwd() / "mine.jsonl", "qa", 3)
-    assert prompts_of(dict.fromkeys(("dataset", "category", "requests"))) == Prompts()
+    given = {"dataset": "mine.jsonl", "category": "qa", "requests": 3, **NATIVE}
+    assert prompts_of(given) == Prompts(Path.cwd() / "mine.jsonl", "qa", 3)
+    assert prompts_of({**dict.fromkeys(given), **NATIVE}) == Prompts()
 
 
 def test_the_native_runner_is_the_one_there_is(cli):

@@ -19,7 +19,7 @@ NOTHING = dict.fromkeys(
 PLAIN = {
     **NOTHING,
     **dict.fromkeys(("exhaustive", "apply_it", "fresh", "quick"), False),
-    **dict.fromkeys(("dataset", "category", "requests")),
+    **dict.fromkeys(("dataset", "category", "requests", "osl")),
     "runner": "native",
 }
 
@@ -75,7 +75,7 @@ def test_everything_given():
 
 def test_another_runner_is_named_in_the_command():
     wanted = wanted_of({**PLAIN, "runner": "aiperf"})
-    assert "--runner aiperf" in wanted.command("mine")
+    assert wanted.command("mine").endswith("--runner aiperf --osl 4096")
 
 
 def test_nobody_is_there_to_ask(cli):

@@ -41,9 +41,14 @@ def test_arms_of_an_acceptance_are_named_as_they_are(tmp_path):
     assert [each.group for each in found] == ["baseline", "speculative"]
 
 
-def test_what_is_no_speed_bench_has_none_and_says_why(tmp_path):
+def test_what_is_no_speed_bench_has_none(tmp_path):
     measured(tmp_path / "kept/mark/aiperf/baseline/c1-r1", 10.0, kind="multi_turn")
-    (found,) = throughput_reports(program(tmp_path), tmp_path / "kept")
+    assert throughput_reports(program(tmp_path), tmp_path / "kept") == ()
+
+
+def test_a_report_that_fails_says_why(tmp_path):
+    measured(tmp_path / "kept/mark/aiperf/baseline/c1-r1", 10.0)
+    (found,) = throughput_reports(program(tmp_path, report_fails=True), tmp_path / "kept")
     assert found.fault == "Error: no SPEED-Bench results extracted."
     assert not found.path.exists()
 
