@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 
 from speccompose import pipeline
+from speccompose.device.counter import RELEASE_FILE
 from speccompose.device.incoming import pack
+from speccompose.device.signed_release import SIGNATURE, release_files
 from speccompose.errors import DataError, UsageError
 from speccompose.fleet.ansible_engine import AnsibleEngine
 from speccompose.fleet.ansible_settings import Reach
@@ -22,6 +24,7 @@ from speccompose.fleet.known import read_known
 from speccompose.fleet.plan_file import BUNDLES, write_plan
 from speccompose.plan.measured import plan_key
 from speccompose.settings import Settings
+from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.fleet import SiteEntry, SshSettings
@@ -31,6 +34,7 @@ from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
 from speccompose.vocab.rollout_plan import FleetPlan, PlannedBoard
 from speccompose.world.result_store import read_results
+from speccompose.world.signing import signature, validity_from_now
 
 ROLLOUTS = "rollouts"
 RUNS = "runs"
@@ -123,9 +127,10 @@ def engine_of(
     on_event: Callable[[str, str], None] = lambda board, event: None,
 ) -> AnsibleEngine:
     """Ansible, for the boards of a plan; its runs are kept in the rollout's folder."""
+    signing = signing_of(plan, fleet_folder)
     return AnsibleEngine(
         {board.id: reach_of(board, plan, fleet_folder) for board in plan.boards},
-        lambda bundle: bundle_bytes(folder / BUNDLES / bundle),
+        lambda bundle: bundle_bytes(folder / BUNDLES / bundle, signing),
         folder=folder / RUNS,
         cores=os.cpu_count() or 1,
         on_event=on_event,
@@ -164,16 +169,39 @@ def reaches(fleet: Fleet) -> dict[str, Reach]:
     }
 
 
-def bundle_bytes(folder: Path) -> bytes:
-    """The tar that a board receives.
+class Signing(Frozen, frozen=True, kw_only=True):
+    """With which key a rollout's releases are signed, their counter, and how long they hold."""
+
+    key: Path
+    counter: int
+    days: int
+
+
+def signing_of(plan: FleetPlan, fleet_folder: Path) -> Signing | None:
+    """How the releases of a plan are signed; None where its fleet names no key."""
+    ssh = plan.ssh
+    if ssh.sign_key is None:
+        return None
+    key = (fleet_folder / Path(ssh.sign_key).expanduser()).absolute()
+    return Signing(key=key, counter=plan.counter, days=ssh.sign_days)
+
+
+def bundle_bytes(folder: Path, signing: Signing | None = None) -> bytes:
+    """The tar that a board receives; signed, it says which release it is and until when it holds.
 
     Raises:
         DataError: the bundle cannot be read.
+        UsageError: it cannot be signed.
     """
     try:
-        return pack({path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()})
+        files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     except OSError as error:
         raise DataError(f"cannot read {folder}: {error.strerror}", code="bundle_gone") from None
+    if signing is not None:
+        validity = validity_from_now(signing.days)
+        files = release_files(files, counter=signing.counter, validity=validity)
+        files[SIGNATURE] = signature(files[RELEASE_FILE], signing.key)
+    return pack(files)
 
 
 def known_hosts_of(ssh: SshSettings, folder: Path) -> Path:

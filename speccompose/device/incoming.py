@@ -3,7 +3,7 @@
 Layer: device (standard library, Python 3.8). What a control machine hands over: a tar of one
 rendered folder. It is unpacked beside everything that serves, checked against its SHA256SUMS and
 the digest that was announced, and only then stands under <state>/incoming/. The same again changes
-nothing.
+nothing. A board that knows who may sign takes only a release that is signed and still holds.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import os
 import shutil
 import tarfile
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Callable, NamedTuple, Optional
 
 from speccompose.device.errors import DATA, MISMATCH, DeviceError
 from speccompose.device.file_faults import unwritable
 from speccompose.device.paths import Roots, digest_hex, is_stack_name
+from speccompose.device.signature import Trust
+from speccompose.device.signed_release import check_release, same_release
 from speccompose.device.stack_folder import StackFolder, read_stack
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -46,22 +48,59 @@ def incoming_folder(name: str, digest: str, roots: Roots) -> Path:
         raise DeviceError(2, str(error), code="bad_name") from None
 
 
-def receive(name: str, digest: str, source: BinaryIO, roots: Roots) -> Received:
-    """Take a bundle.
+def receive(
+    name: str,
+    digest: str,
+    source: BinaryIO,
+    roots: Roots,
+    *,
+    trust: Optional[Trust] = None,
+    now_s: float = 0.0,
+) -> Received:
+    """Take a bundle; ``trust`` and the clock are for signed ones.
 
     Raises:
-        DeviceError: 3 when it is no bundle or another stack's, 19 when its content is not what it
-            says, 15 when it cannot be written.
+        DeviceError: 3 when it is no bundle or another stack's, 19 when its content or signature is
+            not what it says, 15 when it has expired or cannot be written.
     """
     folder = incoming_folder(name, digest, roots)
-    if _stands(folder, name, digest):
+    signed = trust is not None and trust.is_set
+    if not signed and _stands(folder, name, digest):
         return Received(str(folder), digest, False)
+
+    def fill(draft: Path) -> None:
+        _unpack(_bounded(source), draft)
+
+    def vouched(stack: StackFolder) -> None:
+        if trust is not None:
+            check_release(stack.path, stack.files, trust, now_s)
+
+    return put(name, digest, roots, fill, vouched)
+
+
+def put(
+    name: str,
+    digest: str,
+    roots: Roots,
+    fill: Callable[[Path], None],
+    vouched: Callable[[StackFolder], None] = lambda stack: None,
+) -> Received:
+    """Let ``fill`` write a folder beside its place; it stands there only once it is checked.
+
+    Raises:
+        DeviceError: as ``receive``.
+    """
+    folder = incoming_folder(name, digest, roots)
     draft = folder.with_name(f".{folder.name[:16]}.new")
     try:
         shutil.rmtree(str(draft), ignore_errors=True)
         draft.mkdir(parents=True)
-        _unpack(_bounded(source), draft)
-        _must_be(read_stack(draft), name, digest)
+        fill(draft)
+        stack = read_stack(draft)
+        _must_be(stack, name, digest)
+        vouched(stack)
+        if _stands(folder, name, digest) and same_release(draft, folder):
+            return Received(str(folder), digest, False)
         shutil.rmtree(str(folder), ignore_errors=True)
         os.replace(str(draft), str(folder))
     except OSError as error:

@@ -20,12 +20,14 @@ _NUMBERS = ("within", "acceptance-within", "confirm-within")
 
 
 def _receive(options: argparse.Namespace) -> Report:
-    from speccompose.device import incoming, rollout_report
+    from speccompose.device import enrolment, incoming, rollout_report, signature
 
-    roots = roots_of(options)
-    incoming.receive(options.stack, options.digest, sys.stdin.buffer, roots)
+    roots, ports = roots_of(options), this_board()
+    trust, now_s = signature.Trust(enrolment.SIGNERS), ports.machine.wall_s()
+    bundle = sys.stdin.buffer
+    incoming.receive(options.stack, options.digest, bundle, roots, trust=trust, now_s=now_s)
     asked = rollout_report.Asked(options.digest, True)
-    return rollout_report.rollout_report(options.stack, roots, asked, ports=this_board())
+    return rollout_report.rollout_report(options.stack, roots, asked, ports=ports)
 
 
 def _start(options: argparse.Namespace) -> Report:

@@ -100,7 +100,11 @@ class WindowEntry(Frozen, frozen=True, kw_only=True):
 
 
 class SshSettings(Frozen, frozen=True, kw_only=True):
-    """How boards are reached. ``ca``: file of @cert-authority lines, beside known_hosts."""
+    """How boards are reached. ``ca``: file of @cert-authority lines, beside known_hosts.
+
+    ``sign_key``: an SSH key (or its .pub, for an agent) that signs every release that is pushed;
+    boards that were enrolled with allowed signers take no other, for ``sign_days`` days.
+    """
 
     user: User | None = None
     port: Port = 22
@@ -109,6 +113,8 @@ class SshSettings(Frozen, frozen=True, kw_only=True):
     ca: str | None = None
     jump: str | None = None
     sudo: bool = True
+    sign_key: str | None = None
+    sign_days: Annotated[int, Meta(ge=1, le=3650)] = 30
 
 
 class PolicyChanges(Frozen, frozen=True, kw_only=True):
