@@ -20,10 +20,10 @@ demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with re
 	@$(RUN) .ci/demo
 
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
-	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab"
+	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
-	@$(RUN) pytest -m docker tests/docker
+	@$(RUN) pytest -m "docker or ssh" tests/docker tests/fleet
 
 test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
 	@.ci/vllm-venv $(PYTHON) .venv-vllm
@@ -55,10 +55,11 @@ format: $(VENV)/.ready ## format and sort the code
 	@$(RUN) ruff check --fix .
 	@$(RUN) ruff format .
 
-deploy: $(VENV)/.ready ## deploy MODEL=... to this board (further plan options in ARGS)
-	@test -z "$(FLEET)" || { echo "error: fleets are not built yet (FLEET=$(FLEET))"; echo "  hint: deploy board by board with MODEL=..."; exit 2; }
-	@test -n "$(MODEL)" || { echo "error: MODEL is missing"; echo "  hint: make deploy MODEL=qwen3-8b"; exit 2; }
-	@$(RUN) speccompose deploy --model "$(MODEL)" $(ARGS)
+deploy: $(VENV)/.ready ## deploy MODEL=... here, or roll out FLEET=fleet.yaml (YES=1: unasked)
+	@test -n "$(MODEL)$(FLEET)" || { echo "error: MODEL or FLEET is missing"; echo "  hint: make deploy MODEL=qwen3-8b, or make deploy FLEET=fleet.yaml"; exit 2; }
+	@test -z "$(MODEL)" || test -z "$(FLEET)" || { echo "error: MODEL and FLEET exclude each other"; echo "  hint: a fleet file names its models itself"; exit 2; }
+	@test -z "$(MODEL)" || { $(RUN) speccompose deploy --model "$(MODEL)" $(ARGS); }
+	@test -z "$(FLEET)" || { $(RUN) speccompose fleet run "$(FLEET)" $(if $(YES),--yes) $(ARGS); }
 
 golden: $(VENV)/.ready ## write the golden stacks anew; review the diff
 	@$(RUN) python -m tests.golden_cases

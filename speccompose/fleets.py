@@ -65,14 +65,16 @@ class Planner:
         return plan_key(plan.speculation, plan.choice, plan.device) in self._measured
 
 
-def open_fleet(path: Path, settings: Settings, catalog: Catalog) -> Fleet:
-    """Read a fleet file with its inventory, policy and facts.
+def open_fleet(
+    path: Path, settings: Settings, catalog: Catalog, *, facts_wanted: bool = True
+) -> Fleet:
+    """Read a fleet file with its inventory, policy and facts (boards to be enrolled have none).
 
     Raises:
         DataError: every mistake in them, with line and column.
     """
     profiles = (*(Path(root) for root in settings.overlays), Path(settings.data_root) / "profiles")
-    return read_fleet(path, profiles, tuple(catalog.devices))
+    return read_fleet(path, profiles, tuple(catalog.devices), facts_wanted=facts_wanted)
 
 
 def draft_plan(
@@ -206,21 +208,26 @@ def bundle_bytes(folder: Path, signing: Signing | None = None) -> bytes:
 
 def known_hosts_of(ssh: SshSettings, folder: Path) -> Path:
     """Our own known_hosts, beside the fleet file."""
-    return folder / ssh.known_hosts
+    return _beside(folder, ssh.known_hosts)
+
+
+def _beside(folder: Path, name: str) -> Path:
+    """A file that the fleet file names: its own place, or beside the fleet file; absolute."""
+    return (folder.absolute() / Path(name).expanduser()).absolute()
 
 
 def _reach(host: str, port: int, ssh: SshSettings, *, folder: Path, **own: str | None) -> Reach:
     files: Iterable[Path] = (
         known_hosts_of(ssh, folder),
-        *((folder / ssh.ca,) if ssh.ca is not None else ()),
+        *((_beside(folder, ssh.ca),) if ssh.ca is not None else ()),
     )
     return Reach(
         host=host,
         port=port,
         user=own["user"],
-        key=str((folder / ssh.key).expanduser()) if ssh.key is not None else None,
+        key=str(_beside(folder, ssh.key)) if ssh.key is not None else None,
         jump=own["jump"] or ssh.jump,
-        known_hosts=tuple(str(path.absolute()) for path in files),
+        known_hosts=tuple(str(path) for path in files),
         sudo=ssh.sudo,
         hub=own["hub"],
     )

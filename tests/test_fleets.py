@@ -92,3 +92,13 @@ def test_boards_are_reached_as_the_file_says(fleet, draft):
     assert one.hub == "http://mirror.north"
     assert one.known_hosts == (str(Path(fleet.folder) / "known_hosts"),)
     assert asked["thor-2"] == two
+    assert one.key == str(Path.home() / ".ssh" / "id")
+
+
+def test_files_are_found_from_any_place(tmp_path, monkeypatch, settings, catalog):
+    (tmp_path / "fleet.yaml").write_text(FLEET.replace("~/.ssh/id", "keys/id"))
+    monkeypatch.chdir(tmp_path)
+    fleet = fleets.open_fleet(Path("fleet.yaml"), settings, catalog)
+    reach = fleets.reaches(fleet)["thor-1"]
+    assert reach.key == str(tmp_path / "keys" / "id")
+    assert reach.known_hosts == (str(tmp_path / "known_hosts"),)

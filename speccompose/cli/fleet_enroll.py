@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
+import msgspec
 
 from speccompose import enrolling
 from speccompose.cli.fleet_session import AS_JSON, FLEET, Asked, opened
@@ -27,6 +28,7 @@ CHECK = click.option("--check", is_flag=True, help="say what would change on boa
 @FLEET
 @BOARDS
 @click.option("--bootstrap", is_flag=True, help="install what boards need, as root, once")
+@click.option("--as", "admin", metavar="USER", help="who has sudo there, for --bootstrap")
 @click.option("--signers", metavar="FILE", help="who may sign what is deployed")
 @click.option("--replace-keys", is_flag=True, help="take changed host keys: boards were reflashed")
 @CHECK
@@ -35,8 +37,8 @@ def enroll(
     file: Path,
     names: tuple[str, ...],
     bootstrap: bool,
+    admin: str | None,
     signers: str | None,
-    replace_keys: bool,
     **how: bool,
 ) -> int:
     """Approve host keys, capture facts, and with --bootstrap install what boards need.
@@ -45,31 +47,36 @@ def enroll(
     /etc/ssh/ssh_host_ed25519_key.pub), or let the fleet file name a CA. A changed key is refused.
     Done again, it changes nothing. Exit 13 when a board cannot be reached.
     """
-    asked = opened(file, boards=True)
+    asked = opened(file, boards=True, facts_wanted=False)
     boards = enrolling.chosen(asked.fleet, names)
-    approve_keys(asked, boards, replace=replace_keys, yes=how["yes"], check=how["check"])
+    if approve_keys(asked, boards, replace=how["replace_keys"], yes=how["yes"], check=how["check"]):
+        return int(ExitStatus.DONE)  # nobody is asked anything through a key that does not count
     answers = [*enrolling.probe_boards(boards)]
     if not how["check"]:
         keep(asked, answers)
     tell(answers, "facts captured")
     if bootstrap:
-        answers += installed(asked, boards, signers, check=how["check"])
+        content = signers_of(signers)
+        answers += installed(boards, admin, content, check=how["check"])
     return int(status_of(answers))
 
 
 @click.command()
 @FLEET
 @BOARDS
+@click.option("--as", "admin", metavar="USER", help="who has sudo there")
 @CHECK
 @YES
-def unenroll(file: Path, names: tuple[str, ...], check: bool, yes: bool) -> int:
+def unenroll(file: Path, names: tuple[str, ...], admin: str | None, check: bool, yes: bool) -> int:
     """Take the deploy user's sudo rule off boards again; what serves there goes on serving."""
-    asked = opened(file, boards=True)
+    asked = opened(file, boards=True, facts_wanted=False)
     boards = enrolling.chosen(asked.fleet, names)
     ask(f"take the deploy user's rights off {len(boards)} boards", yes or check)
-    answers = [
-        *enrolling.bootstrap(boards, "", signers=None, check=check, undo=True),
-    ]
+    if admin is not None:
+        boards = {
+            name: msgspec.structs.replace(reach, user=admin) for name, reach in boards.items()
+        }
+    answers = [*enrolling.bootstrap(boards, "", signers=None, check=check, undo=True)]
     tell(answers, "nothing to take away")
     return int(status_of(answers))
 
@@ -80,7 +87,7 @@ def unenroll(file: Path, names: tuple[str, ...], check: bool, yes: bool) -> int:
 @AS_JSON
 def probe(file: Path, names: tuple[str, ...], as_json: bool) -> int:
     """Ask boards what they are and keep it as facts/<board>.yaml; nothing is changed on them."""
-    asked = opened(file, boards=True)
+    asked = opened(file, boards=True, facts_wanted=False)
     answers = [*enrolling.probe_boards(enrolling.chosen(asked.fleet, names))]
     keep(asked, answers)
     if as_json:
@@ -92,26 +99,29 @@ def probe(file: Path, names: tuple[str, ...], as_json: bool) -> int:
 
 def approve_keys(
     asked: Asked, boards: Mapping[str, Reach], *, replace: bool, yes: bool, check: bool
-) -> None:
+) -> bool:
     """Show what is new, refuse what has changed, keep what is approved.
+
+    Returns whether it ends here: with ``check`` new keys are shown and not kept.
 
     Raises:
         MismatchError: status 19; a board shows another key than was enrolled.
     """
     if asked.fleet.file.ssh.ca is not None:
-        return  # keys are vouched for by the fleet's CA
+        return False  # keys are vouched for by the fleet's CA
     found = enrolling.shown_keys(asked.fleet, boards)
     if found.changed and not replace:
         raise changed_keys(found)
     keys = (*found.new, *(new for _, new in found.changed))
     if not keys:
-        return
+        return False
     rows = [[key.where, key.kind, key.fingerprint] for key in keys]
     echo("\n".join(["host keys that are new here", *columns(rows)]), err=True)
     if check:
-        return
+        return True
     ask("are these the keys that the boards' own consoles show", yes)
     echo(f"written to {enrolling.keep_keys(asked.fleet, keys)}", err=True)
+    return False
 
 
 def changed_keys(found: Collected) -> MismatchError:
@@ -126,10 +136,9 @@ def changed_keys(found: Collected) -> MismatchError:
 
 
 def installed(
-    asked: Asked, boards: Mapping[str, Reach], signers: str | None, *, check: bool
+    boards: Mapping[str, Reach], admin: str | None, signers: bytes | None, *, check: bool
 ) -> list[Answer]:
-    """Install what boards need, each for its own user."""
-    content = signers_of(signers)
+    """Install what boards need, each for its own deploy user; ``admin`` is who may do that."""
     answers: list[Answer] = []
     for user in sorted({reach.user or "" for reach in boards.values()}):
         if not user:
@@ -138,8 +147,12 @@ def installed(
                 hint="ssh: {user: NAME} in the fleet file says who deploys",
                 code="no_user",
             )
-        own = {name: reach for name, reach in boards.items() if reach.user == user}
-        answers += enrolling.bootstrap(own, user, signers=content, check=check, undo=False)
+        own = {
+            name: msgspec.structs.replace(reach, user=admin or user)
+            for name, reach in boards.items()
+            if reach.user == user
+        }
+        answers += enrolling.bootstrap(own, user, signers=signers, check=check, undo=False)
     tell(answers, "everything is there already")
     return answers
 

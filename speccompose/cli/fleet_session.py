@@ -42,7 +42,7 @@ class Asked(Frozen, frozen=True, kw_only=True):
         return fleets.rollout_folder(self.fleet, rollout)
 
 
-def opened(file: Path, *, boards: bool) -> Asked:
+def opened(file: Path, *, boards: bool, facts_wanted: bool = True) -> Asked:
     """Read the fleet file. With ``boards`` they will be reached, so Ansible must be ours.
 
     Raises:
@@ -54,7 +54,9 @@ def opened(file: Path, *, boards: bool) -> Asked:
         refuse_foreign_settings(session.environment_names())
     catalog = session.catalog(settings)
     return Asked(
-        fleet=fleets.open_fleet(file, settings, catalog), settings=settings, catalog=catalog
+        fleet=fleets.open_fleet(file, settings, catalog, facts_wanted=facts_wanted),
+        settings=settings,
+        catalog=catalog,
     )
 
 

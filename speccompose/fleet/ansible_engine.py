@@ -63,7 +63,7 @@ class AnsibleEngine:
         on_event: Callable[[str, str], None] = lambda board, event: None,
     ) -> None:
         self._boards, self._bundles = boards, bundles
-        self._folder, self._cores, self._on_event = folder, cores, on_event
+        self._folder, self._cores, self._on_event = folder.absolute(), cores, on_event
         # Unix sockets take 108 bytes: never below a state folder, however deep that lies.
         self._control = Path(tempfile.mkdtemp(prefix="sc-"))
         self._number = 0
@@ -138,18 +138,17 @@ class AnsibleEngine:
         """As ``run``, with each board's own answer: (board, Ansible's event, its JSON)."""
         if not errands:
             return
-        extra = {
+        shared = {
             "speccompose_payload": base64.b64encode(payload).decode(),
             "speccompose_program": base64.b64encode(program).decode(),
         }
-        place = self._prepare(name, errands)
+        place = self._prepare(name, errands, shared)
         run = _Run(self._on_event)
         longest = max(errand.timeout_s for errand in errands)
         run.begin(
             private_data_dir=str(place),
             inventory=str(place / "inventory" / "hosts.json"),
             envvars=self._environment(place),
-            extravars=extra,
             forks=ansible_settings.forks(len(errands), self._cores),
             timeout=_rounds(len(errands), self._cores) * longest + RUN_MARGIN_S,
             cmdline="--check" if check else None,
@@ -157,14 +156,14 @@ class AnsibleEngine:
         yield from run.results()
         run.must_have_run(place)
 
-    def _prepare(self, name: str, errands: Sequence[Errand]) -> Path:
+    def _prepare(self, name: str, errands: Sequence[Errand], shared: Mapping[str, str]) -> Path:
         """Write inventory, play and settings of one run."""
         self._number += 1
         place = self._folder / f"{self._number:05d}-{name}"
         for part in ("inventory", "project"):
             (place / part).mkdir(parents=True, exist_ok=True)
         calls = {errand.board: self._encoded(errand) for errand in errands}
-        hosts = ansible_settings.inventory(self._boards, calls)
+        hosts = ansible_settings.inventory(self._boards, calls, shared)
         (place / "inventory" / "hosts.json").write_text(json.dumps(hosts), encoding="utf-8")
         (place / "project" / "play.yml").write_text(ansible_settings.PLAY, encoding="utf-8")
         (place / "ansible.cfg").write_text("[defaults]\n", encoding="utf-8")
@@ -207,6 +206,7 @@ class _Run:
         self._cancelled = False
         self._answered = 0
         self._ended: object = None
+        self._fault: str | None = None
 
     def begin(self, **how: Any) -> None:
         """Start the play.
@@ -226,6 +226,8 @@ class _Run:
                     cancel_callback=lambda: self._cancelled,
                     **how,
                 )
+            except OSError as error:
+                self._fault = str(error)
             finally:
                 self._told.put(None)
 
@@ -251,13 +253,10 @@ class _Run:
         status, how = getattr(self._ended, "rc", None), getattr(self._ended, "status", None)
         if self._answered or status == 0 or how in ("timeout", "canceled"):
             return
+        if self._fault is not None:
+            raise _broken([self._fault], place)
         said = [line for file in place.glob("artifacts/*/stdout") for line in _last_lines(file)]
-        raise UsageError(
-            "Ansible did not run on this machine; no board was asked",
-            said or [f"exit status {status}"],
-            hint=f"see {place}/artifacts",
-            code="ansible_failed",
-        )
+        raise _broken(said or [f"exit status {status}"], place)
 
     def _take(self, event: Mapping[str, Any]) -> bool:
         kind, data = str(event.get("event")), event.get("event_data") or {}
@@ -267,6 +266,15 @@ class _Run:
             if kind in TERMINAL:
                 self._told.put((board, kind, data.get("res") or {}))
         return True  # or the runner does not keep the event
+
+
+def _broken(why: list[str], place: Path) -> UsageError:
+    return UsageError(
+        "Ansible did not run on this machine; no board was asked",
+        why,
+        hint=f"see {place}/artifacts",
+        code="ansible_failed",
+    )
 
 
 def _last_lines(file: Path) -> list[str]:

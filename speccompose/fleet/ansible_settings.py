@@ -97,14 +97,17 @@ def ssh_arguments() -> str:
     )
 
 
-def inventory(boards: Mapping[str, Reach], calls: Mapping[str, str]) -> dict[str, object]:
+def inventory(
+    boards: Mapping[str, Reach], calls: Mapping[str, str], shared: Mapping[str, str]
+) -> dict[str, object]:
     """One JSON inventory with the boards of this call only; ``calls``: board -> its call, base64.
+    ``shared`` are variables of all of them: half a megabyte is too long for a command line.
 
     Nothing in it can be a template: what people wrote (names, addresses) is kept to plain words by
     the fleet file's schema, and the call is base64.
     """
     hosts = {name: _variables(boards[name], call) for name, call in calls.items()}
-    return {"all": {"hosts": hosts}}
+    return {"all": {"hosts": hosts, "vars": dict(shared)}}
 
 
 def _variables(reach: Reach, call: str) -> dict[str, object]:

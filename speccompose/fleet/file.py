@@ -38,8 +38,16 @@ class Fleet(Frozen, frozen=True, kw_only=True):
     folder: str
 
 
-def read_fleet(path: Path, profile_roots: tuple[Path, ...], devices: Iterable[str]) -> Fleet:
+def read_fleet(
+    path: Path,
+    profile_roots: tuple[Path, ...],
+    devices: Iterable[str],
+    *,
+    facts_wanted: bool = True,
+) -> Fleet:
     """Read a fleet file and all that it names. ``devices``: module ids of the catalog.
+
+    Without ``facts_wanted`` boards need none yet: whoever enrolls them is about to ask.
 
     Raises:
         InvalidDataError: with every mistake of the file, or of an inventory or facts file.
@@ -53,7 +61,7 @@ def read_fleet(path: Path, profile_roots: tuple[Path, ...], devices: Iterable[st
     boards = _boards(file, folder)
     policy = with_changes(read_policy(file.policy, profile_roots), file.changes)
     source.refuse(contradictions(file, boards, policy, devices))
-    facts = _all_facts(file, boards, folder, source)
+    facts = _all_facts(file, boards, folder, source) if facts_wanted else {}
     return Fleet(file=file, boards=boards, policy=policy, facts=facts, folder=str(folder))
 
 
@@ -138,6 +146,6 @@ def _all_facts(
 
 def _without_facts(board: BoardEntry, index: int | None) -> Mistake:
     where: KeyPath = ("inventory",) if index is None else ("boards", index)
-    hint = f"`speccompose fleet enroll {board.id}` reads them from the board"
+    hint = f"`speccompose fleet enroll --board {board.id}` reads them from the board"
     expected = f"expected {FACTS}/{board.id}.yaml or a device, {board.id} has neither"
     return Mistake(where, expected, hint)

@@ -72,6 +72,11 @@ def test_each_board_answers_once_whatever_it_is_called(engine):
         assert result.report.counter != 0 or os.geteuid() != 0
 
 
+def test_a_bundle_of_a_megabyte_arrives_whole(engine):
+    found = run(engine, errands("a"), payload=bytes(1_000_000))
+    assert found["a"].report.restarts == 1_000_000
+
+
 def test_what_people_wrote_is_never_a_template(engine):
     hostile = ("check", "{{ lookup('pipe', 'id') }}", "$(id)", "; id", "{% raw %}")
     found = run(engine, errands("a", argv=hostile))
@@ -152,8 +157,8 @@ def test_equal_bundles_travel_in_one_run(engine, tmp_path):
 class BrokenPlay(AnsibleEngine):
     """Its play cannot be read."""
 
-    def _prepare(self, name, errands):
-        place = super()._prepare(name, errands)
+    def _prepare(self, name, errands, shared):
+        place = super()._prepare(name, errands, shared)
         (place / "project" / "play.yml").write_text("- hosts: [")
         return place
 

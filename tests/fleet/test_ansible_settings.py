@@ -40,7 +40,9 @@ def test_ssh_never_asks_and_never_waits_for_ever():
 
 
 def test_host_keys_are_strict_and_ours_alone():
-    said = inventory({"a": REACH}, {"a": "e30="})["all"]["hosts"]["a"]["ansible_ssh_common_args"]
+    said = inventory({"a": REACH}, {"a": "e30="}, {})["all"]["hosts"]["a"][
+        "ansible_ssh_common_args"
+    ]
     assert "StrictHostKeyChecking=yes" in said
     assert '"UserKnownHostsFile=/f/known_hosts /f/ca"' in said
     assert "GlobalKnownHostsFile=/dev/null" in said
@@ -49,7 +51,7 @@ def test_host_keys_are_strict_and_ours_alone():
 
 def test_a_jump_host_and_a_key_are_taken():
     reach = Reach(host="h", user="ops", key="/k", jump="gate", known_hosts=("/h",))
-    hosts = inventory({"a": reach}, {"a": "e30="})["all"]["hosts"]["a"]
+    hosts = inventory({"a": reach}, {"a": "e30="}, {})["all"]["hosts"]["a"]
     assert hosts["ansible_user"] == "ops"
     assert hosts["ansible_ssh_private_key_file"] == "/k"
     assert "ProxyJump=gate" in hosts["ansible_ssh_common_args"]
@@ -57,12 +59,12 @@ def test_a_jump_host_and_a_key_are_taken():
 
 @given(st.lists(st.sampled_from(["off", "007", "no", "a-1", "1e3", "null"]), unique=True))
 def test_boards_keep_their_names_whatever_yaml_thinks_of_them(names):
-    made = inventory(dict.fromkeys(names, REACH), dict.fromkeys(names, "e30="))
+    made = inventory(dict.fromkeys(names, REACH), dict.fromkeys(names, "e30="), {})
     assert list(json.loads(json.dumps(made))["all"]["hosts"]) == names
 
 
 def test_only_the_boards_of_the_call_are_in_it():
-    assert set(inventory({"a": REACH, "b": REACH}, {"b": "e30="})["all"]["hosts"]) == {"b"}
+    assert set(inventory({"a": REACH, "b": REACH}, {"b": "e30="}, {})["all"]["hosts"]) == {"b"}
 
 
 @pytest.mark.parametrize(
