@@ -19,6 +19,7 @@ from speccompose.device.errors import DATA, MISMATCH, PREFLIGHT, DeviceError
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan, parse_plan
 from speccompose.device.safe_name import name_fault
+from speccompose.device.signed_release import same_release
 from speccompose.device.small_file import read_small_text
 
 NEEDED = ("plan.json",)
@@ -100,13 +101,17 @@ def read_plan(path: Path) -> Plan:
 def stage(folder: StackFolder, paths: StackPaths) -> Path:
     """Copy a checked folder to its release, all of it or nothing; returns the release.
 
-    A release that is already there and undamaged is kept as it is.
+    A release that is already there and undamaged is kept as it is; where it came with another
+    release.json (another counter) it makes room, but never while it is the current one.
 
     Raises:
         DeviceError: status 15 when it cannot be written.
     """
     release = paths.release(folder.plan.digest)
-    if folder.path.resolve() == release.resolve() or _is_intact(release, folder.plan):
+    if folder.path.resolve() == release.resolve():
+        return release
+    kept = paths.current.resolve() == release.resolve() or same_release(release, folder.path)
+    if kept and _is_intact(release, folder.plan):
         return release
     try:
         paths.releases.mkdir(parents=True, exist_ok=True)

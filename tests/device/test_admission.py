@@ -100,6 +100,15 @@ def test_going_back_is_exempt_and_does_not_open_the_door(board):
     assert refused(board, board.write(counter=1, extra=("--old",))).code == "downgrade"
 
 
+def test_a_stack_may_come_again_with_a_new_counter(board):
+    """What is still here of its first time has the old one, and must not speak for it."""
+    run(board, board.write(counter=1))
+    run(board, board.write(counter=2, extra=("--new",)))
+    done = run(board, board.write(counter=3))
+    assert done.changed
+    assert state.load(board.paths).counter == 3
+
+
 def test_a_release_that_failed_does_not_count(board):
     run(board, board.write(counter=1))
     refused(board, board.write(counter=9, extra=("--crash",)))
