@@ -19,6 +19,7 @@ PLAN: Final = "plan.json"
 SEAL: Final = "plan.json.sha256"
 BUNDLES: Final = "bundles"
 JOURNAL: Final = "journal.jsonl"
+Builtin = None | bool | int | float | str | list["Builtin"] | dict[str, "Builtin"]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 
 
@@ -34,7 +35,20 @@ def rollout_id(plan: FleetPlan) -> str:
         plan.windows, plan.ssh, sorted(plan.stacks),
         [(board.id, board.board_class, board.stack) for board in plan.boards],
     ]  # fmt: skip
-    return "r-" + hashlib.sha256(_ENCODER.encode(counted)).hexdigest()[:16]
+    said = _said(msgspec.to_builtins(counted, order="sorted"))
+    return "r-" + hashlib.sha256(_ENCODER.encode(said)).hexdigest()[:16]
+
+
+def _said(value: Builtin) -> Builtin:
+    """Without what says nothing: a field that a newer version adds, and that nobody has set, must
+    not make another rollout of one that is under way.
+    """
+    if isinstance(value, dict):
+        parts = {key: _said(part) for key, part in value.items()}
+        return {key: part for key, part in parts.items() if part or part == 0 and part is not False}
+    if isinstance(value, (list, tuple)):
+        return [_said(part) for part in value]
+    return value
 
 
 def inventory_hash(boards: Iterable[PlannedBoard]) -> str:

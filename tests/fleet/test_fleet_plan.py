@@ -18,6 +18,7 @@ from speccompose.fleet.plan_file import (
 )
 from speccompose.fleet.stack_for import way_to
 from tests.fleet.fleets import MIXED, ROOT, Pipeline, read
+from tests.fleet.made import plan
 
 
 @pytest.fixture
@@ -248,3 +249,8 @@ def test_the_diff_says_what_changes_on_each_board(fleet, catalog):
     )
     again = planned(fleet, catalog, known).plan
     assert set(differences(again)) == {"thor-1"}
+
+
+def test_s01_the_id_of_a_rollout_outlives_versions_that_add_fields():
+    """A rollout that is under way must not become another one by an update of this program."""
+    assert rollout_id(plan("a1 b1", "a2")) == "r-b748327d219879b3"
