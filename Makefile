@@ -29,6 +29,10 @@ test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB,
 	@.ci/vllm-venv $(PYTHON) .venv-vllm
 	@.venv-vllm/bin/python -m pytest -m vllm tests/vllm
 
+test-aiperf: engine image ## AIPerf as a runner on a real llama-server (1.3 GB, opt-in; AIPERF=0.11.0)
+	@.ci/aiperf-venv $(PYTHON) .venv-aiperf $(AIPERF)
+	@.venv-aiperf/bin/python -m pytest -m aiperf tests/aiperf
+
 lab: $(VENV)/.ready engine ## start N=6 fake boards in containers and print how to reach them
 	@.ci/lab
 	@$(RUN) python -m tests.lab up $(or $(N),6)
@@ -85,4 +89,4 @@ image: engine ## build the llama.cpp CPU image when it is missing
 clean: ## remove caches and the virtual environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
 
-.PHONY: help setup demo test test-docker test-vllm lab lab-down lab-test lab-ci check format deploy golden schema engine-tables docs bench engine image clean
+.PHONY: help setup demo test test-docker test-vllm test-aiperf lab lab-down lab-test lab-ci check format deploy golden schema engine-tables docs bench engine image clean
