@@ -73,7 +73,11 @@ def check_speed_bench(rows: Sequence[Row], origin: str) -> None:
         raise DeviceError(
             DATA,
             f"{origin} is not the whole qualitative split of SPEED-Bench",
-            [f"{len(rows)} rows, wanted {ROWS_PER_CATEGORY * len(CATEGORIES)}", *faults[:12]],
+            [
+                f"{len(rows)} rows, wanted {ROWS_PER_CATEGORY * len(CATEGORIES)}",
+                *faults[:12],
+                "its question_id and category say SPEED-Bench; rows of your own call it id",
+            ],
             hint=_PREPARE + "; parts are chosen with --category and --requests",
             code="speed_bench_incomplete",
         )
