@@ -187,7 +187,10 @@ def some_histories(block: int) -> tuple[int, float]:
     started = time.perf_counter()
     for seed in range(block * 1000, block * 1000 + 1000):
         world = random_world(seed)
-        check(world, play(world, random.Random(seed + 1)))
+        try:
+            check(world, play(world, random.Random(seed + 1)))
+        except AssertionError as error:
+            raise AssertionError(f"history {seed}: {error}") from error
     return 1000, time.perf_counter() - started
 
 

@@ -99,8 +99,9 @@ def play(world: World, dice: random.Random, *, kills: bool = True) -> int:
     for _ in range(dice.choice((0, 0, 0, 1, 2))):
         world.inbox.append(_request(dice, names))
     status, begun = 0, False
-    for _ in range(12):
-        controller = world.controller(watcher=_killer(dice, kills))
+    for attempt in range(14):
+        dying = kills and attempt < 10  # the last ones see it through
+        controller = world.controller(watcher=_killer(dice, dying))
         try:
             if begun:
                 controller.resume()
