@@ -234,10 +234,10 @@ LOOKS = st.builds(
         Activity, st.none(), st.sampled_from([None, 3.0, 4.0]), st.sampled_from([None, 1.0, 2.0])
     ),
 )
-HISTORIES = st.lists(st.tuples(LOOKS, st.floats(1.0, 4000.0)), min_size=1, max_size=60)
+HISTORIES = st.lists(st.tuples(LOOKS, st.floats(1.0, 4000.0)), min_size=1, max_size=30)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(HISTORIES)
 def test_no_history_restarts_more_than_three_times_an_hour_or_against_a_person(history):
     memory, at_s, restarts = Memory(), 0.0, []
@@ -256,7 +256,7 @@ def test_no_history_restarts_more_than_three_times_an_hour_or_against_a_person(h
         memory = judged.memory
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(HISTORIES)
 def test_whatever_was_before_a_token_makes_it_serve(history):
     memory, at_s = Memory(), 0.0
@@ -267,7 +267,7 @@ def test_whatever_was_before_a_token_makes_it_serve(history):
     assert (judged.state, judged.action, judged.memory.strikes) == (SERVING, NOTHING, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(HISTORIES)
 def test_whatever_was_before_a_dead_stack_is_given_up_in_the_end(history):
     memory, at_s = Memory(), 0.0

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speccompose.device import state
@@ -63,6 +63,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(JSON)
 def test_any_json_is_read_or_none(value):
     from pathlib import Path

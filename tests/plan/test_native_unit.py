@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from speccompose.errors import SpecComposeError
@@ -23,6 +23,7 @@ def test_what_is_plain_stays_plain():
     assert quoted("A=50%$x", in_command=False) == '"A=50%%$x"'
 
 
+@settings(deadline=None)
 @given(WORDS)
 def test_words_come_back(words):
     line = " ".join(["/bin/x", *(quoted(word, in_command=True) for word in words)])
