@@ -114,13 +114,15 @@ class DepthBench:
         runs: List[Json] = []
         readings = [self._read()]
         faults: List[str] = []
+        # One server for several depths must not find a depth's prompts in its cache.
+        mark = self._sweep.mark if draft_tokens is None else f"{self._sweep.mark}/{depth}"
         for repeat in range(1, self._sweep.repeats + 1):
             for level in self._sweep.levels:
                 order = Order(
                     SPECULATIVE if depth else BASELINE,
                     level,
                     repeat,
-                    self._sweep.mark,
+                    mark,
                     draft_tokens,
                     f"depth-{depth}",
                 )

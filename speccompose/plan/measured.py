@@ -180,10 +180,22 @@ def _decision(plan: SpeculationPlan, result: MeasuredResult) -> Decision:
     return Decision(
         subject="measured speed",
         value=f"{result.speculative_tokens_s:.1f} tokens/s, {result.baseline_tokens_s:.1f} without",
-        rule=f"accept judged {plan.label} at depth {plan.depth} on {result.measured_at}: "
-        f"{result.outcome}",
+        rule=f"{'tune' if result.outcome == 'tuned' else 'accept'} measured {plan.label} at depth "
+        f"{plan.depth} on {result.measured_at}{_circumstances(result)}: {result.outcome}",
         source=STORE,
     )
+
+
+def _circumstances(result: MeasuredResult) -> str:
+    """What is not part of the key, told so that nobody takes it for granted."""
+    told = []
+    if result.context_tokens is not None:
+        told.append(f"context {result.context_tokens}")
+    if result.sequences is not None:
+        told.append(f"{result.sequences} sequences")
+    if result.dataset is not None:
+        told.append(f"prompts {result.dataset}")
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _passed_over(plan: SpeculationPlan, result: MeasuredResult) -> Finding:

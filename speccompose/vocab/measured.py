@@ -5,8 +5,8 @@ stage 5's choice (plan/measured.py, plan/tuned.py).
 
 Neither context nor concurrency is part of a verdict's key: every verdict is taken at concurrency
 1 and 8 with requests that are short against any context, so another context or another expected
-load would measure the same again. Both are kept beside the figures, and a plan that differs says
-so. A depth is chosen at one concurrency, so there it is part of the key.
+load would measure the same again. Both are kept beside the figures, with the prompts, and told
+in the plan. A depth is chosen at one concurrency, so there it is part of the key.
 """
 
 from typing import Literal

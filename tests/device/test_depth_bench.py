@@ -188,6 +188,23 @@ def test_the_depth_goes_with_the_request_where_the_server_takes_it(tmp_path):
     assert made.arms.started == ["deep", "deep"]
 
 
+def test_prompts_are_the_same_for_every_depth_unless_one_server_has_them_all(tmp_path):
+    """A server must not find in its cache what it was asked at another depth."""
+    rates = dict.fromkeys(range(1, 6), RATES)
+    for name, per_request in (("restart", False), ("request", True)):
+        asked = []
+        scripts = {"deep": speculating(5, depth_rates=rates), "d2": speculating(2)}
+        for depth in (2, 4):
+            scripts[f"d{depth}"] = speculating(depth)
+            arm = "deep" if per_request else f"d{depth}"
+            made = bench(
+                tmp_path / name, scripts, arm_of=lambda _, a=arm: (a, per_request), repeats=1
+            )
+            made.measure(depth)
+            asked.append({body["messages"][0]["content"] for body in made.arms.stub.state.bodies})
+        assert (asked[0] == asked[1]) != per_request
+
+
 def test_a_session_is_known_by_what_its_figures_hold_for(tmp_path):
     one = session_folder(tmp_path, {"image": "a", "repeats": 3}, fresh=False)
     assert session_folder(tmp_path, {"repeats": 3, "image": "a"}, fresh=False) == one

@@ -173,3 +173,13 @@ def test_a_whole_plan_obeys_what_was_measured(catalog):
     assert first.speculation.label == "dflash"
     assert second.speculation.label not in ("dflash", "none")
     assert "measured_rejected" in [item.code for item in second.findings]
+
+
+def test_what_is_not_part_of_the_key_is_told(thor):
+    """Another context measures the same; whoever reads the plan sees which one it was."""
+    _, eagle, _ = proposals(thor)
+    more = {"context_tokens": 8192, "sequences": 8, "dataset": "builtin 0123456789ab"}
+    plans = ordered(thor, result(thor, eagle, "accepted", 1.4, **more))
+    rule = plans[0].decisions[-1].rule
+    assert "(context 8192, 8 sequences, prompts builtin 0123456789ab): accepted" in rule
+    assert "(" not in ordered(thor, result(thor, eagle, "accepted", 1.4))[0].decisions[-1].rule
