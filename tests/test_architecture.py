@@ -32,6 +32,7 @@ BOTTOM_UP = [
     "recheck",
     "serving",
     "supply",
+    "bundling",
     "acceptance",
     "tuning_plans",
     "tuning_session",

@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "would a deploy work on this host"),
     "lint": ("lint", "the faults of a Compose file that someone else wrote"),
     "lock": ("lock", "pin tags to digests and revisions to commits"),
+    "bundle": ("bundle", "everything that a sealed site needs, in one file"),
     "fleet": ("fleet", "many boards: plan, roll out in waves, watch, take back"),
     "catalog": ("catalog", "what is known: devices, images, models, methods"),
     "inspect": ("inspect", "what a checkpoint really is, and whether a draft fits it"),

@@ -51,8 +51,16 @@ class _OnText(Protocol):
     def __call__(self, text: str) -> None: ...
 
 
-def pull_image(ports: Ports, reference: str, say: Say, stream: Streamer = command.stream) -> bool:
+def pull_image(
+    ports: Ports,
+    reference: str,
+    say: Say,
+    stream: Streamer = command.stream,
+    platform: Optional[str] = None,
+) -> bool:
     """Bring an image if it is not there; True when it was brought.
+
+    ``platform``: of another board than this machine, as 'linux/arm64'.
 
     Raises:
         DeviceError: 18 when the registry cannot be reached or has no such image for this board,
@@ -69,11 +77,12 @@ def pull_image(ports: Ports, reference: str, say: Say, stream: Streamer = comman
             hint=f"install vllm=={wanted.version} there, or plan again on this board",
             code="native_other_version",
         )
-    architecture = ports.docker.info().architecture
+    architecture = platform or ports.docker.info().architecture
+    words = ("docker", "pull", *(("--platform", platform) if platform else ()), reference)
     answer = Completed((), TIMED_OUT, "", "")
     for attempt in range(1, TRIES + 1):
         meter = PullMeter(ports, say)
-        answer = stream(("docker", "pull", reference), meter.feed, STALL_S, terminal=True)
+        answer = stream(words, meter.feed, STALL_S, terminal=True)
         if answer.returncode == 0:
             break
         if answer.returncode == NOT_FOUND or _final(answer.stdout):

@@ -132,7 +132,7 @@ def _fetch(download: Download, folder: Path, *, ports: Ports, sources: Sources, 
         if not _is_there(folder / file.name, file, vouched.get(file.name)):
             sources.hub.fetch(download.repo, listing.commit, file, folder / file.name, meter.heard)
         meter.end(file)
-    _link_only_gguf(folder, wanted)
+    link_only_gguf(folder, [file.name for file in wanted])
     _mark(download, folder, listing.commit, wanted)
 
 
@@ -166,15 +166,15 @@ def _must_lie_inside(folder: Path, name: str) -> None:
     must_lie_below(folder, (folder / name).parent)
 
 
-def _link_only_gguf(folder: Path, files: List[RemoteFile]) -> None:
+def link_only_gguf(folder: Path, names: List[str]) -> None:
     """A repo whose one GGUF the plan could not name is served under a neutral name."""
-    if len(files) != 1 or not files[0].name.endswith(".gguf"):
+    if len(names) != 1 or not names[0].endswith(".gguf"):
         return
     link = folder / ONLY_GGUF
     if link.is_symlink():  # another commit may name its file otherwise
         link.unlink()
-    if link.name != files[0].name and not link.exists():
-        link.symlink_to(files[0].name)
+    if link.name != names[0] and not link.exists():
+        link.symlink_to(names[0])
 
 
 def mark_bundled(download: Download, models: Path) -> None:

@@ -36,4 +36,30 @@ def _pull_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token-file", help="a file with the hub token")
 
 
-VERBS = (Verb("pull", "bring image and weights", _pull_arguments, _pull),)
+def _unbundle(options: argparse.Namespace) -> Report:
+    from pathlib import Path
+
+    from speccompose.device import enrolment, interrupts, signature, unbundle
+
+    named = options.allowed_signers is not None
+    signers = Path(options.allowed_signers) if named else enrolment.SIGNERS
+    rules = unbundle.Rules(signature.Trust(signers, named), options.allow_downgrade)
+    with interrupts.signals_interrupt():
+        done = unbundle.unbundle(
+            Path(options.file), roots_of(options), ports=this_board(), rules=rules, say=options.say
+        )
+    return dict(done._asdict())
+
+
+def _unbundle_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what `speccompose bundle` wrote")
+    who = "who may sign it (default: as enrolled, /etc/speccompose/allowed_signers)"
+    parser.add_argument("--allowed-signers", metavar="FILE", help=who)
+    older = "take it although it is older than what is here"
+    parser.add_argument("--allow-downgrade", action="store_true", help=older)
+
+
+VERBS = (
+    Verb("pull", "bring image and weights", _pull_arguments, _pull),
+    Verb("unbundle", "check a bundle and take what is in it", _unbundle_arguments, _unbundle),
+)

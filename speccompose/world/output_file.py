@@ -1,11 +1,14 @@
-"""Text -> a file that the user named, all of it or nothing, and only where a file may stand.
+"""Text or bytes -> a file that the user named: all of it or nothing, where a file may stand.
 
 Layer: world.
 """
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from speccompose.errors import UsageError
 
@@ -18,12 +21,26 @@ def write_output(text: str, file: Path) -> None:
     Raises:
         UsageError: something else than a regular file is there, or it cannot be written.
     """
+    with open_output(file) as target:
+        target.write(text.encode("utf-8"))
+
+
+@contextmanager
+def open_output(file: Path) -> Iterator[BinaryIO]:
+    """The same for what does not fit into memory: it gets its name once the block has ended.
+
+    Raises:
+        UsageError: as ``write_output``.
+    """
     place = Path(os.path.realpath(file))
     try:
         mode = _mode_of(place, file)
         part = place.with_name(f".{place.name}.{os.getpid()}.part")
         try:
-            _write_new(part, text, mode)
+            with _new(part, mode) as target:
+                yield target
+                target.flush()
+                os.fsync(target.fileno())
             part.replace(place)
         finally:
             part.unlink(missing_ok=True)
@@ -49,12 +66,9 @@ def _mode_of(place: Path, named: Path) -> int | None:
     return stat.S_IMODE(found.st_mode)
 
 
-def _write_new(part: Path, text: str, mode: int | None) -> None:
+def _new(part: Path, mode: int | None) -> BinaryIO:
     """A new file only: what another user put under this name is never followed."""
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        if mode is not None:
-            os.fchmod(descriptor, mode)
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
+    if mode is not None:
+        os.fchmod(descriptor, mode)
+    return open(descriptor, "wb")
