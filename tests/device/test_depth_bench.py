@@ -198,7 +198,7 @@ def test_prompts_are_the_same_for_every_depth_unless_one_server_has_them_all(tmp
             scripts[f"d{depth}"] = speculating(depth)
             arm = "deep" if per_request else f"d{depth}"
             made = bench(
-                tmp_path / name, scripts, arm_of=lambda _, a=arm: (a, per_request), repeats=1
+                tmp_path / name, scripts, arm_of=lambda _, a=arm, p=per_request: (a, p), repeats=1
             )
             made.measure(depth)
             asked.append({body["messages"][0]["content"] for body in made.arms.stub.state.bodies})
