@@ -171,6 +171,20 @@ def test_too_little_memory_refuses_before_the_switch(operator: Operator, serving
         serving.set_memory(MemAvailable=6_656_000)
 
 
+def test_a_clock_that_is_far_behind_is_told(operator: Operator, serving: Node):
+    assert "clock_wrong" not in codes(operator, serving)
+    serving.set_clock(-400 * 86400)
+    try:
+        assert "clock_wrong" in codes(operator, serving)
+    finally:
+        serving.set_clock(0)
+
+
+def codes(operator: Operator, node: Node) -> set[str]:
+    """What doctor finds on a board."""
+    return {finding["code"] for finding in operator.check(node, "doctor").body["findings"]}
+
+
 def test_a_lost_network_does_not_stop_what_serves(operator: Operator, serving: Node):
     serving.disconnect()
     try:

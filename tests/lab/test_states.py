@@ -4,7 +4,7 @@ import pytest
 
 from tests.lab.conftest import wait_for
 from tests.lab.nodes import Node
-from tests.lab.operator import STACK, Operator
+from tests.lab.operator import STACK, Operator, check_line
 from tests.lab.overlay import faulty_id
 
 pytestmark = pytest.mark.lab
@@ -95,9 +95,6 @@ def test_stopped_stays_stopped(operator: Operator, agx: Node, old: str):
 
 
 def test_frozen_in_mid_deploy_it_goes_on_afterwards(operator: Operator, agx: Node, old: str):
-    from tests.lab.operator import check_line
-
-    agx.root("mkdir", "-p", "/run/lab")
     detached = f"setsid nohup {check_line('deploy', FOLDER)} >/tmp/out 2>&1 &"
     agx.ssh(detached)
     wait_for(lambda: "starting" in agx.root("cat", "/tmp/out", check=False))
@@ -114,3 +111,16 @@ def test_low_acceptance_is_rejected(operator: Operator, agx: Node):
     answer = operator.check(agx, "accept", STACK, "--yes", "--quick", timeout_s=550)
     assert (answer.status, answer.body["outcome"]) == (9, "rejected"), answer
     operator.wait_serving(agx)
+
+
+def test_a_previous_image_that_is_gone_is_told_and_what_serves_goes_on(
+    operator: Operator, agx: Node, old: str
+):
+    gone = operator.containers(agx)[0]["Config"]["Image"]
+    done = operator.bring(agx, image=faulty_id("llamacpp-iot-cu13", "slow"))
+    assert done.status == 0, done
+    agx.root("docker", "image", "rm", gone)
+    back = operator.check(agx, "rollback", STACK)
+    assert (back.status, back.code) == (15, "image_missing"), back
+    assert operator.ask(agx) == "text"
+    assert standing(operator, agx) == ("committed", done.body["digest"])
