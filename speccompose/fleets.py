@@ -172,24 +172,24 @@ def reaches(fleet: Fleet) -> dict[str, Reach]:
 
 
 class Signing(Frozen, frozen=True, kw_only=True):
-    """With which key a rollout's releases are signed, their counter, and how long they hold."""
+    """A rollout's release counter (S28), how long its releases hold, and the key that signs them;
+    None where the fleet names none: boards that want a signature refuse them.
+    """
 
-    key: Path
+    key: Path | None
     counter: int
     days: int
 
 
-def signing_of(plan: FleetPlan, fleet_folder: Path) -> Signing | None:
-    """How the releases of a plan are signed; None where its fleet names no key."""
+def signing_of(plan: FleetPlan, fleet_folder: Path) -> Signing:
+    """Which release the bundles of a plan are, and how they are signed."""
     ssh = plan.ssh
-    if ssh.sign_key is None:
-        return None
-    key = (fleet_folder / Path(ssh.sign_key).expanduser()).absolute()
+    key = _beside(fleet_folder, ssh.sign_key) if ssh.sign_key is not None else None
     return Signing(key=key, counter=plan.counter, days=ssh.sign_days)
 
 
 def bundle_bytes(folder: Path, signing: Signing | None = None) -> bytes:
-    """The tar that a board receives; signed, it says which release it is and until when it holds.
+    """The tar that a board receives; it says which release it is and until when it holds.
 
     Raises:
         DataError: the bundle cannot be read.
@@ -202,7 +202,8 @@ def bundle_bytes(folder: Path, signing: Signing | None = None) -> bytes:
     if signing is not None:
         validity = validity_from_now(signing.days)
         files = release_files(files, counter=signing.counter, validity=validity)
-        files[SIGNATURE] = signature(files[RELEASE_FILE], signing.key)
+        if signing.key is not None:
+            files[SIGNATURE] = signature(files[RELEASE_FILE], signing.key)
     return pack(files)
 
 

@@ -65,12 +65,14 @@ def test_a_signed_release_is_taken_and_an_unsigned_one_is_not(rollout, tmp_path)
     assert caught.value.code == "expired"
 
 
-def test_without_a_key_everything_is_as_before(rollout, tmp_path):
+def test_s28_without_a_key_a_bundle_still_says_which_release_it_is(rollout, tmp_path):
     plan, folder = rollout
     plain = msgspec.structs.replace(plan, ssh=SshSettings())
-    assert fleets.signing_of(plain, tmp_path) is None
-    with tarfile.open(fileobj=io.BytesIO(fleets.bundle_bytes(folder))) as archive:
-        assert set(archive.getnames()) == {path.name for path in folder.iterdir()}
+    data = fleets.bundle_bytes(folder, fleets.signing_of(plain, tmp_path))
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        names = {path.name for path in folder.iterdir()} | {"release.json"}
+        assert set(archive.getnames()) == names
+    assert json.loads(member(data, "release.json"))["counter"] == plan.counter
 
 
 def test_a_key_that_is_not_there_is_told(rollout, tmp_path):

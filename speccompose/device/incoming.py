@@ -22,6 +22,7 @@ from speccompose.device.signature import Trust
 from speccompose.device.signed_release import check_release, same_release
 from speccompose.device.stack_folder import StackFolder, read_stack
 
+PROGRAM, _PROGRAM_MODE = "check", 0o755
 MOST_BYTES = 64 * 1024 * 1024
 """A folder is a plan, a Compose file and a program of half a megabyte."""
 
@@ -117,7 +118,8 @@ def pack(files: "dict[str, bytes]") -> bytes:
     with tarfile.open(fileobj=told, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(files.items()):
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(content), 0o644
+            member.size = len(content)
+            member.mode = _PROGRAM_MODE if name == PROGRAM else 0o644
             archive.addfile(member, io.BytesIO(content))
     return told.getvalue()
 
@@ -149,6 +151,8 @@ def _unpack(data: bytes, folder: Path) -> None:
                 if content is None:
                     raise _bad(f"{member.name!r} cannot be read")
                 (folder / member.name).write_bytes(content.read())
+                if member.name == PROGRAM:  # units start it
+                    (folder / member.name).chmod(_PROGRAM_MODE)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise _bad(str(error) or "it ends too early") from None
 

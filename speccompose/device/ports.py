@@ -78,8 +78,12 @@ class Units(Protocol):
     def is_armed(self, name: str) -> bool:
         """Whether a timer waits under that name."""
 
-    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+    def run_transient(
+        self, unit: str, argv: Sequence[str], *, afterwards: Sequence[str] = ()
+    ) -> None:
         """Start a program as a unit of its own and return; there is never more than one.
+
+        ``afterwards`` runs when it has ended, however it did.
 
         Raises:
             DeviceError: status 12 when the unit runs, 15 when it cannot be started.
@@ -140,7 +144,9 @@ class NoUnits:
         """Never."""
         return False
 
-    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+    def run_transient(
+        self, unit: str, argv: Sequence[str], *, afterwards: Sequence[str] = ()
+    ) -> None:
         """Refuse: nothing would carry on when we are gone."""
         raise DeviceError(
             PREFLIGHT,

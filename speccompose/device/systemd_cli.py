@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -225,11 +226,18 @@ class Systemd:
         """Whether a timer waits."""
         return self.state(f"{_checked(name)}.timer").is_active
 
-    def run_transient(self, unit: str, argv: Sequence[str], output: Optional[Path] = None) -> None:
+    def run_transient(
+        self,
+        unit: str,
+        argv: Sequence[str],
+        output: Optional[Path] = None,
+        afterwards: Sequence[str] = (),
+    ) -> None:
         """Start a command as a service of its own and return; it lives on without us.
 
         The unit's fixed name is a lock: there is never more than one. ``output`` is a file for its
-        standard output (the journal otherwise); what stood in it goes.
+        standard output (the journal otherwise); what stood in it goes. ``afterwards`` runs when it
+        has ended, however it did: killed, out of memory, or well.
 
         Raises:
             DeviceError: status 12 when the unit runs, 15 when systemd does not take it.
@@ -243,6 +251,8 @@ class Systemd:
             if output.exists():
                 output.unlink()
             options.append(f"--property=StandardOutput=file:{output}")
+        if afterwards:
+            options.append(f"--property=ExecStopPost={shlex.join(afterwards)}")
         answer = self._ask(("systemd-run", *options, "--", *argv))
         if answer.returncode != 0 and self.state(name).runs:  # somebody else was first
             raise _runs_already(name)

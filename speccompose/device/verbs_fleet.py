@@ -34,7 +34,8 @@ def _start(options: argparse.Namespace) -> Report:
     from speccompose.device import rollout_report, work
 
     job, roots, ports = _job(options), roots_of(options), this_board()
-    work.begin(job, _again(options), roots, ports=ports)
+    undo = (*_us(options), "recover", job.stack)
+    work.begin(job, (*_us(options), *_again(options)), roots, ports=ports, afterwards=undo)
     return rollout_report.rollout_report(job.stack, roots, rollout_report.Asked(), ports=ports)
 
 
@@ -110,10 +111,15 @@ def _job(options: argparse.Namespace) -> "Job":
     )
 
 
+def _us(options: argparse.Namespace) -> Tuple[str, ...]:
+    """This program, with the folders that it was called with."""
+    folders = ("--state", options.state, "--secrets", options.secrets)
+    return (sys.executable, sys.argv[0], *folders)
+
+
 def _again(options: argparse.Namespace) -> Tuple[str, ...]:
-    """The command line of the unit: this program, the same words, another verb."""
-    words = [sys.executable, sys.argv[0], "--state", options.state, "--secrets", options.secrets]
-    words += ["work", options.action, options.stack, "--rollout", options.rollout]
+    """The command line of the unit: the same words, another verb."""
+    words = ["work", options.action, options.stack, "--rollout", options.rollout]
     if options.digest is not None:
         words += ["--digest", options.digest]
     for name in _NUMBERS:

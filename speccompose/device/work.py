@@ -42,8 +42,17 @@ class Job(NamedTuple):
     acceptance_s: float = 0.0
 
 
-def begin(job: Job, argv: Tuple[str, ...], roots: Roots, *, ports: Ports) -> bool:
-    """Start the unit that carries the job out; False when the same job runs or has run already.
+def begin(
+    job: Job,
+    argv: Tuple[str, ...],
+    roots: Roots,
+    *,
+    ports: Ports,
+    afterwards: Tuple[str, ...] = (),
+) -> bool:
+    """Start the unit that carries the job out; False when the same job runs already.
+
+    ``afterwards`` runs once it has ended, also when it was killed: what it left open is undone.
 
     Raises:
         DeviceError: 12 while another one runs, 15 where no unit can be started.
@@ -59,7 +68,7 @@ def begin(job: Job, argv: Tuple[str, ...], roots: Roots, *, ports: Ports) -> boo
     if job.action != ROLLBACK:
         _refuse_at_once(job, roots, ports)
     save_work(job.stack, new_work(job, ports), roots)
-    ports.units.run_transient(UNIT, argv)
+    ports.units.run_transient(UNIT, argv, afterwards=afterwards)
     return True
 
 

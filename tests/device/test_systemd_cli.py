@@ -148,3 +148,8 @@ def test_an_answer_that_says_nothing_is_no_unit(tmp_path):
     assert not silent.is_armed("a")
     with pytest.raises(DeviceError, match="systemctl daemon-reload failed"):
         silent.reload()
+
+
+def test_a_transient_unit_may_have_something_run_afterwards(fake, systemd):
+    systemd.run_transient("speccompose-apply", ("x",), afterwards=("undo", "a b"))
+    assert "--property=ExecStopPost=undo 'a b'" in fake.calls[-1]

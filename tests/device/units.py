@@ -28,7 +28,10 @@ class FakeUnits(NoUnits):
     def is_armed(self, name: str) -> bool:
         return name in self.timers
 
-    def run_transient(self, unit: str, argv: Sequence[str]) -> None:
+    def run_transient(
+        self, unit: str, argv: Sequence[str], *, afterwards: Sequence[str] = ()
+    ) -> None:
+        self.afterwards = tuple(afterwards)
         self.started.append((unit, tuple(argv)))
         self.states = {**self.states, f"{unit}.service": "active"}
 
