@@ -45,6 +45,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         NodeSpec("nano", "orin-nano-8gb-r36", state_mib=160),
         NodeSpec("agx", "agx-orin-64gb-r39"),
         NodeSpec("pc", "generic-x86-64"),
+        NodeSpec("agx-2", "agx-orin-64gb-r39"),
     ]
     with Lab.start(tmp_path_factory.mktemp("lab"), specs, say=print) as made:
         yield made
