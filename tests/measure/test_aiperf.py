@@ -20,7 +20,9 @@ from speccompose.device.answers import Server
 from speccompose.device.artifacts import Artifacts
 from speccompose.device.conditions import Conditions
 from speccompose.device.dataset import Conversation, Dataset, builtin, load_dataset
+from speccompose.device.depth_bench import DepthBench, Sweep
 from speccompose.device.errors import DeviceError
+from speccompose.device.ports import silent
 from speccompose.device.runs import BASELINE, SPECULATIVE
 from speccompose.device.window import Order, Served, quick_pace
 from speccompose.measure.aiperf import Asked, aiperf_runner
@@ -300,3 +302,35 @@ def test_a_crash_is_invalid_and_never_a_pass(tmp_path):
     assert found.verdict.outcome == "invalid"
     assert "AIPerf ended with status 1" in found.verdict.reasons[0]
     assert json.loads((tmp_path / "result/result.json").read_text())["outcome"] == "invalid"
+
+
+class OneServer:
+    """Arms that are always the same server."""
+
+    def __init__(self, stub):
+        self.stub = stub
+
+    def start(self, arm):
+        return served_by(self.stub)
+
+    def restore(self):
+        """Nothing was changed."""
+
+
+def test_a_depth_search_gives_each_depth_its_folder(tmp_path):
+    made = runner(tmp_path, requests=4)
+    sweep = Sweep((1, 2), 1, "mark", made, {3: ("serve",)})
+    with StubServer(Script(rates={1: 20_000.0, 2: 40_000.0}, **DRAFTING)) as stub:
+        bench = DepthBench(
+            OneServer(stub),
+            sweep,
+            tmp_path / "kept",
+            arm_of=lambda depth: (f"depth {depth}", False),
+            say=silent,
+            conditions=lambda: QUIET,
+        )
+        found = bench.measure(3)
+    assert (found.refused, found.faults) == (None, ())
+    assert [run["concurrency"] for run in found.runs] == [1, 2]
+    kept = tmp_path / "kept/depth-3/aiperf"
+    assert sorted(path.name for path in kept.iterdir()) == ["c1-r1", "c2-r1"]
