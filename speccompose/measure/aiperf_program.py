@@ -86,7 +86,7 @@ def _known(found: AIPerf) -> AIPerf:
             f"wanted: {_dotted(oldest)} or newer, before {_dotted(beyond)}",
             f"found: {found.program}",
         ],
-        hint="pip install 'aiperf>=0.11,<0.14'",
+        hint=f"pip install 'aiperf>={_dotted(oldest)},<{_dotted(beyond)}'",
         code="aiperf_version",
     )
 
