@@ -11,6 +11,7 @@ from speccompose.vocab.lint import LintFinding
 
 WIDTH = 80
 _INDENT = "    "
+_LONGEST_HEAD = 60
 
 
 def lint_text(findings: Sequence[LintFinding], files: Sequence[str]) -> str:
@@ -25,10 +26,17 @@ def lint_text(findings: Sequence[LintFinding], files: Sequence[str]) -> str:
 
 
 def finding_lines(finding: LintFinding) -> list[str]:
-    """`file:line: severity code message`, wrapped, and the hint below."""
+    """`file:line: severity code message`, wrapped, and the hint below.
+
+    The place stays whole, so that terminals and editors can follow it: a long one gets a line of
+    its own.
+    """
     place = f"{finding.file}:{finding.line}" if finding.line is not None else finding.file
-    head = f"{place}: {finding.severity.value} {finding.code}"
-    lines = _wrapped(f"{head} {finding.message}")
+    head = _printable(f"{place}: {finding.severity.value} {finding.code}")
+    if len(head) > _LONGEST_HEAD:
+        lines = [head, *_wrapped(finding.message, first=_INDENT)]
+    else:
+        lines = _wrapped(f"{head} {finding.message}")
     if finding.hint:
         lines += _wrapped(f"hint: {finding.hint}", first=_INDENT)
     return lines

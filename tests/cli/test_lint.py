@@ -28,7 +28,8 @@ def test_warnings_alone_are_no_failure(cli, write):
 
 
 def test_an_error_is_status_17(cli, write):
-    answer = cli("lint", write("bad.yaml", BAD))
+    write("bad.yaml", BAD)
+    answer = cli("lint", "bad.yaml")
     assert (answer.status, answer.err) == (17, "")
     assert "entrypoint_repeated" in answer.out
     assert [line for line in answer.out.splitlines() if len(line) > 80] == []

@@ -28,8 +28,14 @@ def test_a_file_without_a_line():
 
 
 def test_eighty_columns_whatever_stands_there():
-    long = finding(message="word " * 40 + "x" * 200, hint="y" * 100, file="z" * 100)
+    long = finding(message="word " * 40 + "x" * 200, hint="y" * 100)
     assert max(len(line) for line in finding_lines(long)) <= 80
+
+
+def test_a_long_path_stays_whole_on_a_line_of_its_own():
+    first, *rest = finding_lines(finding(file="/long/" * 20, message="word " * 40))
+    assert first == f"{'/long/' * 20}:7: error flag_unknown"
+    assert max(len(line) for line in rest) <= 80
 
 
 def test_control_characters_do_not_reach_the_terminal():
