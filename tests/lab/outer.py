@@ -56,12 +56,21 @@ def remove_all(lab: str) -> list[str]:
     if containers:
         docker("rm", "--force", "--volumes", *containers, timeout_s=300)
         removed += containers
-    for kind in ("volume", "network"):
-        names = labelled(kind, lab)
-        if names:
-            docker(kind, "rm", *names)
-            removed += names
-    return removed
+    volumes = labelled("volume", lab)
+    if volumes:
+        docker("volume", "rm", *volumes)
+    networks = labelled("network", lab)
+    for network in networks:
+        _remove_network(network)
+    return [*removed, *volumes, *networks]
+
+
+def _remove_network(name: str) -> None:
+    """Remove a network, and what a container that is gone has left on it."""
+    form = "{{range .Containers}}{{.Name}} {{end}}"
+    for stale in docker("network", "inspect", "--format", form, name).split():
+        docker("network", "disconnect", "--force", name, stale, check=False)
+    docker("network", "rm", name)
 
 
 def labs() -> dict[str, int]:
