@@ -16,6 +16,7 @@ from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.host_docker import HostDocker
 from speccompose.device.machine import Machine
 from speccompose.device.plan_file import Plan
+from speccompose.device.program import PROGRAM
 from speccompose.device.systemd_cli import Systemd
 
 
@@ -55,6 +56,10 @@ class Units(Protocol):
 
     ``name`` is a unit's name without its suffix where nothing else is said.
     """
+
+    @property
+    def program(self) -> Path:
+        """The on-board program that the board's own units call."""
 
     def available(self) -> bool:
         """Whether there is such a thing here and we may use it; the rest is only called then."""
@@ -122,6 +127,11 @@ class Units(Protocol):
 
 class NoUnits:
     """A machine without systemd, as most containers are."""
+
+    @property
+    def program(self) -> Path:
+        """No unit calls any."""
+        return PROGRAM
 
     def available(self) -> bool:
         """Never."""

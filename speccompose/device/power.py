@@ -120,7 +120,7 @@ def set_at_boot(wanted: Wanted, roots: Roots, ports: Ports) -> bool:
             hint="run as root on the board",
             code="power_not_managed",
         )
-    unit = power_unit(wanted.mode, wanted.clocks, roots)
+    unit = power_unit(wanted.mode, wanted.clocks, roots, ports.units.program)
     changed = bool(ports.units.install({POWER: unit}))
     return ports.units.enable(POWER) or changed
 

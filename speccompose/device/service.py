@@ -23,7 +23,7 @@ from speccompose.device.errors import DeviceError
 from speccompose.device.lock import holder
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports
-from speccompose.device.program import PROGRAM, install_program
+from speccompose.device.program import install_program
 from speccompose.device.release import claimed_plan
 from speccompose.device.small_file import read_small
 from speccompose.device.units import RECOVER, WATCH, WATCH_TIMER, board_units, served_state
@@ -50,9 +50,7 @@ def unmanaged(roots: Roots, ports: Ports) -> Optional[str]:
     return None
 
 
-def install_service(
-    paths: StackPaths, digest: str, ports: Ports, program: Path = PROGRAM
-) -> Tuple[str, ...]:
+def install_service(paths: StackPaths, digest: str, ports: Ports) -> Tuple[str, ...]:
     """Install what a boot in the middle of the switch needs; returns notices.
 
     The board's program, recover and watch, and the stack's unit; that one is only enabled once
@@ -62,7 +60,7 @@ def install_service(
     if reason is not None:
         return (reason,)
     notices: List[str] = []
-    release = paths.release(digest)
+    release, program = paths.release(digest), ports.units.program
     try:
         done = install_program(release / "check", program)
         if done.kept_newer:
@@ -105,16 +103,14 @@ def align_service(paths: StackPaths, ports: Ports, *, start: bool = True) -> Tup
         return (_told("systemd does not agree", error),)
 
 
-def mend_service(
-    paths: StackPaths, digest: str, ports: Ports, program: Path = PROGRAM
-) -> Tuple[str, ...]:
+def mend_service(paths: StackPaths, digest: str, ports: Ports) -> Tuple[str, ...]:
     """Both of it for a stack that serves already: what is missing is put there, else nothing.
 
     Left to whoever changes the stack right now; returns notices.
     """
     if unmanaged(paths.roots, ports) is not None or holder(paths) is not None:
         return ()
-    return (*install_service(paths, digest, ports, program), *align_service(paths, ports))
+    return (*install_service(paths, digest, ports), *align_service(paths, ports))
 
 
 def remove_service(paths: StackPaths, ports: Ports) -> Tuple[str, ...]:

@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, Optional, Sequence, Tuple
 
 from speccompose.device import command
 from speccompose.device.command import TIMED_OUT, Completed
@@ -20,64 +20,39 @@ from speccompose.device.docker_cli import Runner
 from speccompose.device.errors import LOCKED, PREFLIGHT, DeviceError
 from speccompose.device.small_file import read_small_text
 from speccompose.device.state import write_atomic
+from speccompose.device.systemd_values import Places as Places
+from speccompose.device.systemd_values import UnitState as UnitState
 
-UNIT_FOLDER = Path("/etc/systemd/system")
-BOOTED = Path("/run/systemd/system")
-"""systemd's own sign that it is the init process (sd_booted(3))."""
-
-PASSING = ("/tmp/", "/var/tmp/", "/run/", "/dev/shm/")
 QUESTION_S = 30.0
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9:_.@-]*$")
 _KEYS = ("LoadState", "ActiveState")
-_RUNS = ("active", "activating", "reloading", "deactivating")
-
-
-class UnitState(NamedTuple):
-    """One unit as systemd sees it; empty words where it says nothing."""
-
-    load: str
-    active: str
-
-    @property
-    def exists(self) -> bool:
-        """Whether systemd knows the unit at all."""
-        return self.load not in ("not-found", "")
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is started: a oneshot with RemainAfterExit stays so until it is stopped."""
-        return self.active == "active"
-
-    @property
-    def runs(self) -> bool:
-        """Whether it is started, or on its way there or back."""
-        return self.active in _RUNS
 
 
 class Systemd:
-    """Asks systemd through ``run``; the folders are others in tests only."""
+    """Asks systemd through ``run``."""
 
     def __init__(
         self,
         run: Runner = command.run,
-        units: Path = UNIT_FOLDER,
-        booted: Path = BOOTED,
+        places: Places = Places(),  # noqa: B008 (it cannot be changed)
         is_root: Callable[[], bool] = lambda: os.geteuid() == 0,
-        passing: Tuple[str, ...] = PASSING,
     ) -> None:
         self._run = run
-        self._units = units
-        self._booted = booted
+        self._places = places
         self._is_root = is_root
-        self._passing = passing
+
+    @property
+    def program(self) -> Path:
+        """The on-board program that the board's own units call."""
+        return self._places.program
 
     def available(self) -> bool:
         """Whether systemd is the init process here and takes orders from us."""
-        return self._booted.is_dir() and self._is_root()
+        return self._places.booted.is_dir() and self._is_root()
 
     def outlives_boot(self, folder: Path) -> bool:
         """Whether what lies there is still there after a boot."""
-        return not f"{folder}/".startswith(self._passing)
+        return not f"{folder}/".startswith(self._places.passing)
 
     def install(self, units: Mapping[str, bytes]) -> Tuple[str, ...]:
         """Write unit files that are not there or differ, all atomically; returns their names.
@@ -101,7 +76,7 @@ class Systemd:
             if _content(path) == content:
                 continue
             try:
-                self._units.mkdir(parents=True, exist_ok=True)
+                self._places.units.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, content, 0o644)
             except OSError as error:
                 raise DeviceError(
@@ -259,7 +234,7 @@ class Systemd:
         _check(answer, QUESTION_S)
 
     def _path(self, name: str) -> Path:
-        return self._units / _checked(name)
+        return self._places.units / _checked(name)
 
     def _must(self, argv: Sequence[str], timeout_s: float = QUESTION_S) -> Completed:
         return _check(self._ask(argv, timeout_s), timeout_s)

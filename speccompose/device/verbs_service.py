@@ -4,8 +4,12 @@ Layer: device (standard library, Python 3.6 until a verb is called; see `verb`).
 """
 
 import argparse
+from typing import TYPE_CHECKING
 
 from speccompose.device.verb import Report, Verb, name_of, roots_of, stack_argument, this_board
+
+if TYPE_CHECKING:
+    from speccompose.device.ports import Ports
 
 
 def _boot_check(options: argparse.Namespace) -> Report:
@@ -32,14 +36,14 @@ def _power(options: argparse.Namespace) -> Report:
     wanted = power.Wanted(options.mode, options.clocks, options.restore_clocks)
     found = power.set_power(wanted, ports)
     if options.at_boot:
-        _install_own_program()
+        _install_own_program(ports)
         power.set_at_boot(wanted, roots, ports)
     if options.not_at_boot:
         power.not_at_boot(ports)
     return found._replace(at_boot=power.look_at_power(ports).at_boot).as_dict()
 
 
-def _install_own_program() -> None:
+def _install_own_program(ports: "Ports") -> None:
     """The unit calls the board's program, which a board without any stack does not have yet."""
     import sys
     from pathlib import Path
@@ -48,7 +52,7 @@ def _install_own_program() -> None:
 
     own = Path(sys.argv[0])
     if program.program_version(own) is not None:
-        program.install_program(own)
+        program.install_program(own, ports.units.program)
 
 
 def _power_arguments(parser: argparse.ArgumentParser) -> None:

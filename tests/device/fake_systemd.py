@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from speccompose.device.command import TIMED_OUT, Completed
-from speccompose.device.systemd_cli import Systemd
+from speccompose.device.systemd_cli import Places, Systemd
 
 
 @dataclass
@@ -30,7 +30,9 @@ class FakeSystemd:
 
     def systemd(self) -> Systemd:
         """The class under test over this fake; it counts as booted."""
-        return Systemd(self, self.folder, self.folder.parent, lambda: True, ())
+        folder = self.folder.parent
+        places = Places(self.folder, folder, folder / "lib" / "check", ())
+        return Systemd(self, places, lambda: True)
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
         words = tuple(argv)

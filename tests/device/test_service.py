@@ -27,7 +27,7 @@ def here(board) -> Serviced:
 
 
 def install(here: Serviced, digest: str) -> tuple[str, ...]:
-    return install_service(here.board.paths, digest, here.board.ports, here.program)
+    return install_service(here.board.paths, digest, here.board.ports)
 
 
 def align(here: Serviced, *, start: bool = True) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def test_what_serves_starts_at_boot_and_a_second_time_nothing_is_written(here):
 
 def mend(here: Serviced) -> tuple[str, ...]:
     digest = str(state.linked_digest(here.board.paths.current))
-    return mend_service(here.board.paths, digest, here.board.ports, here.program)
+    return mend_service(here.board.paths, digest, here.board.ports)
 
 
 def test_what_serves_gets_back_what_it_lacks_and_else_nothing_is_touched(here):
@@ -172,9 +172,10 @@ def test_without_systemd_it_says_so_and_does_nothing(here):
 
 
 def test_a_tree_that_does_not_outlive_a_boot_gets_no_unit(here):
-    from speccompose.device.systemd_cli import Systemd
+    from speccompose.device.systemd_cli import Places, Systemd
 
-    units = Systemd(here.systemd, here.systemd.folder, here.systemd.folder.parent, lambda: True)
+    places = Places(here.systemd.folder, here.systemd.folder.parent)
+    units = Systemd(here.systemd, places, lambda: True)
     here.board.ports = here.board.ports._replace(units=units)
     assert "does not outlive a boot" in install(here, here.committed())[0]
     assert not here.systemd.folder.exists()
@@ -208,7 +209,7 @@ def test_a_state_tree_that_is_a_link_to_another_disk_is_one_tree(here, tmp_path)
     link = tmp_path / "link"
     link.symlink_to(here.board.roots.state)
     through = here.board.paths._replace(roots=here.board.roots._replace(state=link))
-    assert install_service(through, digest, here.board.ports, here.program) == ()
+    assert install_service(through, digest, here.board.ports) == ()
     assert align_service(through, here.board.ports) == ()
     before = written(here)
     assert install(here, digest) == align(here) == ()

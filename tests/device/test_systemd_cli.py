@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.systemd_cli import Systemd
+from speccompose.device.systemd_cli import Places, Systemd
 from tests.device.fake_systemd import FakeSystemd
 
 UNIT = b"[Unit]\n[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
@@ -22,9 +22,10 @@ def systemd(fake: FakeSystemd, tmp_path: Path) -> Systemd:
 
 
 def test_without_systemd_it_says_so(tmp_path):
-    assert not Systemd(booted=tmp_path / "none", is_root=lambda: True).available()
-    assert Systemd(booted=tmp_path, is_root=lambda: True).available()
-    assert not Systemd(booted=tmp_path, is_root=lambda: False).available()
+    there, none = Places(booted=tmp_path), Places(booted=tmp_path / "none")
+    assert not Systemd(places=none, is_root=lambda: True).available()
+    assert Systemd(places=there, is_root=lambda: True).available()
+    assert not Systemd(places=there, is_root=lambda: False).available()
 
 
 @pytest.mark.parametrize(("folder", "outlives"), [
@@ -143,7 +144,7 @@ def test_a_name_can_be_no_option_and_no_path(systemd, name):
 def test_an_answer_that_says_nothing_is_no_unit(tmp_path):
     from speccompose.device.command import Completed
 
-    silent = Systemd(lambda argv, timeout_s: Completed(tuple(argv), 1, "", "no bus"), tmp_path)
+    silent = Systemd(lambda argv, timeout_s: Completed(tuple(argv), 1, "", "no bus"))
     assert not silent.state("a.service").exists
     assert not silent.is_armed("a")
     with pytest.raises(DeviceError, match="systemctl daemon-reload failed"):
