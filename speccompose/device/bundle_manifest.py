@@ -96,7 +96,7 @@ def parse_manifest(text: bytes) -> Manifest:
     """
     try:
         body = json.loads(text.decode("utf-8"))
-        if body["bundle"] != VERSION:
+        if _number(body["bundle"]) != VERSION:
             raise ValueError(f"bundle: {body['bundle']!r}; this program reads {VERSION}")
         manifest = Manifest(
             parse_validity(body["made"], body["expires"]),
