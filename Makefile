@@ -31,7 +31,7 @@ test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB,
 
 test-aiperf: engine image ## AIPerf as a runner on a real llama-server (1.3 GB, opt-in; AIPERF=0.11.0)
 	@.ci/aiperf-venv $(PYTHON) .venv-aiperf $(AIPERF)
-	@.venv-aiperf/bin/python -m pytest -m aiperf tests/aiperf
+	@.venv-aiperf/bin/python -m pytest -p no:dash -m aiperf tests/aiperf
 
 lab: $(VENV)/.ready engine ## start N=6 fake boards in containers and print how to reach them
 	@.ci/lab
