@@ -81,8 +81,9 @@ def counters_in(text):
 
 
 def test_all_of_it_is_played_once(program, drafting, speed_bench, tmp_path):
+    """Shorter answers of this random model may hold no whole character, an error to AIPerf."""
     dataset = load_dataset(speed_bench, category=None, requests=None)
-    made = aiperf_runner(program, dataset, tmp_path, asked=Asked(output_tokens=4))
+    made = runner(program, dataset, tmp_path)
     window = made.run(drafting, order(concurrency=8))
     assert window.run.errors == ()
     assert len(window.load.good) == 880 + 2 * 11 * 16
