@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from speccompose.acceptance import Judged, accept_here
+from speccompose.cli.compare import compare_results
+from speccompose.cli.measured_page import keep_acceptance_page
 from speccompose.cli.other_runner import RUNNERS, output_tokens_of, runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
@@ -42,16 +44,21 @@ def measuring(verb: Verb) -> Verb:
     return verb
 
 
+HTML = click.option("--html", metavar="FILE", help="also write the page of the result here")
+
+
 @click.command()
 @click.argument("stack", metavar="[STACK]", required=False)
 @click.option("--strict", is_flag=True, help="a marginal gain counts as rejected")
 @measuring
+@HTML
 @click.option("--compare", nargs=2, metavar="A B", help="two measurements instead of a STACK")
 @AS_JSON
 def accept(
     stack: str | None,
     strict: bool,
     compare: tuple[str, str] | None,
+    html: str | None,
     as_json: bool,
     **values: Any,
 ) -> int:
@@ -60,9 +67,11 @@ def accept(
     Where speculation does not pay, the stack is redeployed without it. Exit 0 accepted or
     marginal, 9 rejected, 11 inconclusive or invalid. --quick follows the same rules with less
     to go by, so it ends undecided more often. --runner aiperf lets AIPerf put on the load; the
-    rules are the same. Not built yet: --compare.
+    rules are the same. --compare lays two kept results side by side: result files, their folders,
+    or names of stacks, whose newest one is meant.
     """
-    refuse_unbuilt({"compare": compare})
+    if compare is not None:
+        return compare_results(compare, stack, html, as_json)
     if stack is None:
         raise click.UsageError("Missing argument 'STACK'.")
     confirm(stack, values["yes"])
@@ -73,6 +82,7 @@ def accept(
         stack = stack_of(stack, here.settings)
         judged = accept_here(stack, here, asked)
         tell_reports(values, judged.artifacts, here.say)
+        keep_acceptance_page(judged.artifacts, stack, html, here.settings.state_root)
     return show(stack, judged, as_json)
 
 
@@ -100,21 +110,6 @@ def show(stack: str, judged: Judged, as_json: bool) -> int:
     if judged.failure is not None:
         raise judged.failure
     return judged.status
-
-
-def refuse_unbuilt(given: Mapping[str, Any]) -> None:
-    """Refuse the contract's options that this version cannot honour.
-
-    Raises:
-        UsageError: status 2; an option is never dropped.
-    """
-    names = [f"--{name}" for name, value in given.items() if value]
-    if names:
-        raise UsageError(
-            f"{', '.join(names)} is not built yet",
-            hint="each result.json can be read by itself",
-            code="not_built",
-        )
 
 
 def confirm(stack: str, yes: bool) -> None:

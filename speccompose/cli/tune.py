@@ -9,7 +9,8 @@ from typing import Any
 import click
 import msgspec
 
-from speccompose.cli.accept import confirm, measuring, prompts_of
+from speccompose.cli.accept import HTML, confirm, measuring, prompts_of
+from speccompose.cli.measured_page import keep_tuning_page
 from speccompose.cli.other_runner import runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
@@ -45,8 +46,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--apply", "apply_it", is_flag=True, help="deploy the depth that was chosen")
 @click.option("--fresh", is_flag=True, help="take nothing over from an earlier search")
 @measuring
+@HTML
 @AS_JSON
-def tune(stack: str, as_json: bool, **values: Any) -> int:
+def tune(stack: str, html: str | None, as_json: bool, **values: Any) -> int:
     """Measure the stack without speculation and at several depths, and choose.
 
     By tokens/s at the concurrency it was planned for, within the limits that are given. After
@@ -59,6 +61,7 @@ def tune(stack: str, as_json: bool, **values: Any) -> int:
     with this_machine() as here:
         tuned = tune_here(stack_of(stack, here.settings), here, wanted)
         tell_reports(values, tuned.result.artifacts, here.say)
+    keep_tuning_page(tuned.result.artifacts, html)
     return show(tuned, as_json)
 
 

@@ -38,6 +38,16 @@ def load_tuning(path: Path) -> TuningResult:
     return _load(path, TuningResult)
 
 
+def newest_tuning(stack: str, state_root: Path) -> TuningResult | None:
+    """The newest search of depths of a stack that has a result; None without one.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    found = sorted((state_root / "stacks" / stack / TUNE).glob(f"*/{RESULT}"))
+    return load_tuning(found[-1]) if found else None
+
+
 def find_acceptance(what: str, state_root: Path) -> AcceptanceResult:
     """What a command line means: a file, a folder, or the newest acceptance of a stack.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from speccompose.acceptance import Judged
-from speccompose.cli.accept import confirm, prompts_of, refuse_unbuilt, show
+from speccompose.cli.accept import confirm, prompts_of, show
 from speccompose.device.measured_stack import Prompts
 from speccompose.errors import DeployError, UsageError
 from tests.cli.harness import assert_refusal_shape
@@ -36,13 +36,6 @@ def test_what_is_not_built_is_refused_and_not_dropped(cli, words, stack):
     assert_refusal_shape(answer.err)
     assert words[0] in answer.err
     assert "not built yet" in answer.err
-
-
-def test_the_refusal_of_what_is_not_built_has_a_code():
-    with pytest.raises(UsageError, match="--compare is not built") as caught:
-        refuse_unbuilt({"compare": ("a", "b")})
-    assert caught.value.code == "not_built"
-    refuse_unbuilt({"compare": None})
 
 
 def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):
