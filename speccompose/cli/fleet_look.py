@@ -10,7 +10,7 @@ import click
 from speccompose import rollouts
 from speccompose.cli.fleet_session import AS_JSON, FLEET, ROLLOUT, opened
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus
+from speccompose.errors import ExitStatus, UsageError
 from speccompose.fleet.audit import verify
 from speccompose.fleet.drift import drift_status
 from speccompose.fleet.operate import read_state
@@ -75,6 +75,12 @@ def audit(file: Path, rollout: str | None, head: str | None, as_json: bool) -> i
     """
     asked = opened(file, boards=False)
     folder = asked.folder(rollout)
+    if not (folder / JOURNAL).exists():
+        raise UsageError(
+            f"{folder.name} has not begun: there is no journal yet",
+            hint="speccompose fleet run",
+            code="not_begun",
+        )
     found = verify(folder / JOURNAL, folder.name, head)
     rows = log_rows(found.entries, read_state(folder))
     if as_json:

@@ -119,14 +119,16 @@ def abort(
 
 
 @click.command()
-@FLEET
-@click.argument("board")
+@click.argument("words", metavar="[FLEET] BOARD", nargs=-1)
 @ROLLOUT
 @REASON
 @TAKE_OVER
-def skip(file: Path, board: str, rollout: str | None, reason: str, take_over: bool) -> int:
+def skip(words: tuple[str, ...], rollout: str | None, reason: str, take_over: bool) -> int:
     """Leave BOARD out of a rollout: it counts neither as done nor as failed."""
-    asked = opened(file, boards=False)
+    if len(words) not in (1, 2):
+        raise UsageError("one board is skipped at a time", hint="fleet skip [FLEET] BOARD")
+    board = words[-1]
+    asked = opened(Path(words[0] if len(words) == 2 else "fleet.yaml"), boards=False)
     who = operator(reason, take_over)
     entry = requests.skip_request(who.actor, board, reason or "operator")
     told = operate.request(asked.folder(rollout), entry, who, SystemClock())

@@ -34,7 +34,11 @@ def line_of(entry: Entry, head: str) -> tuple[bytes, str]:
     """One line with its newline, and the hash that the next one hangs on."""
     body = _ENCODER.encode(entry)
     link = hashlib.sha256(head.encode() + body).hexdigest()
-    return body[:-1] + b',"hash":"' + link.encode() + b'"}\n', link
+    return _with_link(body, link), link
+
+
+def _with_link(body: bytes, link: str) -> bytes:
+    return body[:-1] + b',"hash":"' + link.encode() + b'"}\n'
 
 
 def read_chain(content: bytes, origin: str) -> ReadJournal:
@@ -47,9 +51,9 @@ def read_chain(content: bytes, origin: str) -> ReadJournal:
     entries: list[Entry] = []
     head = START
     for number, raw in enumerate(_lines(content[:end]), start=1):
-        body, stated = raw[:-_TAIL] + b"}", raw[-67:-3].decode("ascii", "replace")
+        body = raw[:-_TAIL] + b"}"
         head = hashlib.sha256(head.encode() + body).hexdigest()
-        if head != stated:
+        if raw != _with_link(body, head):
             raise _broken(origin, number, "it was changed, or a line before it is missing")
         try:
             entries.append(_DECODER.decode(body))

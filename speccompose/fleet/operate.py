@@ -174,7 +174,7 @@ def _refuse_senseless(entry: Entry, state: RolloutState) -> None:
                 code="not_skippable",
             )
     elif state.mode not in ("running", "pausing"):
-        raise _nothing_to(entry.event.removesuffix("ing"), state)
+        raise _nothing_to("pause" if entry.event == "pausing" else "abort", state)
 
 
 def _not_the_last(plan: FleetPlan, last: str) -> UsageError:

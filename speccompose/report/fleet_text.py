@@ -19,7 +19,7 @@ SHOWN = 12
 
 ENDED = {
     ExitStatus.DONE: "done",
-    ExitStatus.PENDING: "done, with boards that could not be reached",
+    ExitStatus.PENDING: "done, some boards were not reached",
     ExitStatus.ROLLOUT_HALTED: "halted, and rolled back",
     ExitStatus.PAUSED: "paused",
     ExitStatus.ROLLBACK_INCOMPLETE: "halted; not every board could be rolled back",

@@ -123,6 +123,18 @@ def test_s21_a_tampered_journal_is_found_and_nothing_goes_on_from_it(written, ho
         FileJournal(path, world.plan, "ben")
 
 
+def test_s21_not_one_byte_of_a_line_can_be_another(written):
+    path, _, _ = written
+    content = path.read_bytes()
+    first = content.index(b"\n")
+    start, end = first + 1, content.index(b"\n", first + 1) + 1
+    for place in range(start, end):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        with pytest.raises(MismatchError):
+            read_chain(bytes(changed), "journal")
+
+
 def test_s21_cut_off_ends_show_beside_the_hash_that_was_noted_down(written):
     path, _, _ = written
     head = verify(path).head
