@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.docker, needs_ssh_keygen]
 
 @pytest.fixture
 def image(tmp_path: Path):
-    """llama-server under an id that nobody else has, and without a name."""
+    """llama-server under an id that nobody else has, without a name; ask for it before ``board``,
+    whose containers have to go first."""
     (tmp_path / "image").mkdir()
     text = f"FROM {IMAGE}\nLABEL tests.bundle={uuid.uuid4().hex}\n"
     (tmp_path / "image" / "Dockerfile").write_text(text)
@@ -47,7 +48,7 @@ def here(board: Board, data_root: Path, lock: Lock | None = None) -> Here:
     return Here(settings=settings, catalog=catalog, ports=real_ports(), say=board.said.append)
 
 
-def test_a_bundle_serves_on_a_board_that_reaches_nothing(board, image, data_root, tmp_path):
+def test_a_bundle_serves_on_a_board_that_reaches_nothing(image, board, data_root, tmp_path):
     key = make_key(tmp_path / "keys", "site")
     site = Roots(tmp_path / "site", tmp_path / "site-secrets")
     stack = board.write(image=image, models=site.models)
@@ -79,7 +80,7 @@ def test_another_boards_image_is_pulled_by_digest_and_saved(board, data_root):
         docker("image", "rm", "--force", locked.image_id)
 
 
-def test_a_bundle_of_another_processor_is_refused(board, image, data_root, tmp_path):
+def test_a_bundle_of_another_processor_is_refused(image, board, data_root, tmp_path):
     file = tmp_path / "site.bundle"
     work = here(board, data_root)
     manifest = make_bundle([board.write(image=image)], BundleOrder(output=file), work)
