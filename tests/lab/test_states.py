@@ -57,7 +57,7 @@ def test_an_operator_who_is_lost_does_not_confirm_and_the_old_one_is_back(
     finally:
         agx.reconnect()
     operator.wait_serving(agx)
-    assert standing(operator, agx) == ("rolled_back", old)
+    wait_for(lambda: standing(operator, agx) == ("rolled_back", old))
 
 
 def is_back(node: Node, digest: str) -> bool:
