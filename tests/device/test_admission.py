@@ -80,7 +80,7 @@ def test_a_held_board_may_still_go_back(board):
     assert rollback("tiny", board.roots, ports=board.ports).changed
 
 
-def test_an_older_release_is_refused_unless_it_is_meant(board):
+def test_s28_an_older_release_is_refused_unless_it_is_meant(board):
     run(board, board.write(counter=7))
     old = board.write(counter=6, extra=("--old",))
     error = refused(board, old)
@@ -93,7 +93,7 @@ def test_an_older_release_is_refused_unless_it_is_meant(board):
     assert state.load(board.paths).counter == 6
 
 
-def test_going_back_is_exempt_and_does_not_open_the_door(board):
+def test_s28_going_back_is_exempt_and_does_not_open_the_door(board):
     run(board, board.write(counter=1))
     run(board, board.write(counter=2, extra=("--new",)))
     assert rollback("tiny", board.roots, ports=board.ports).changed
@@ -137,7 +137,7 @@ def test_a_counter_that_the_sums_do_not_vouch_for_counts_as_none(board):
     assert refused(board, folder).code == "downgrade"
 
 
-def test_without_the_old_image_there_is_no_way_back(board):
+def test_s12_without_the_old_image_there_is_no_way_back(board):
     board.docker.images[OTHER] = "arm64"
     run(board, board.write())
     assert state.load(board.paths).images[0].image_id == image_id(IMAGE)

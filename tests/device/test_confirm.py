@@ -77,7 +77,7 @@ def test_the_timers_command_needs_nothing_of_our_environment(timed):
     assert argv[-4:] == ("expire", "--rollout", "r1", "tiny")
 
 
-def test_confirmed_it_is_committed_once_and_for_all(timed):
+def test_s10_confirmed_it_is_committed_once_and_for_all(timed):
     new = wait(timed)
     done = say_yes(timed)
     assert (done.changed, done.phase, done.digest) == (True, "committed", new)
@@ -91,7 +91,7 @@ def test_confirmed_it_is_committed_once_and_for_all(timed):
     assert rollback("tiny", timed.roots, ports=timed.ports).digest == timed.old
 
 
-def test_the_timer_rolls_back_and_then_it_cannot_be_confirmed(timed):
+def test_s10_the_timer_rolls_back_and_then_it_cannot_be_confirmed(timed):
     wait(timed)
     timed.machine.clock_s += 600
     done = say_nothing(timed)
@@ -247,7 +247,7 @@ def test_a_timer_that_systemd_does_not_take_rolls_back(timed):
     assert (phase(timed), state.load(timed.paths).digest) == ("rolled_back", timed.old)
 
 
-def test_what_stood_before_is_not_pruned_while_it_waits(timed):
+def test_s12_what_stood_before_is_not_pruned_while_it_waits(timed):
     first = timed.old
     second = deploy(timed.write(extra=("--2",)), timed.roots, ports=timed.ports).digest
     third = wait(timed)

@@ -64,7 +64,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("code", SPOILT)
-def test_each_kind_of_drift_is_found(installed, code):
+def test_s25_each_kind_of_drift_is_found(installed, code):
     SPOILT[code](installed)
     assert code in codes(installed)
 

@@ -276,7 +276,7 @@ def goes_on(world: World) -> None:
 
 @pytest.mark.parametrize("rebooted", [False, True], ids=["crash", "power_cut"])
 @pytest.mark.parametrize("name", CASES)
-def test_at_every_effect(world, place, name, rebooted):
+def test_s08_killed_at_every_effect(world, place, name, rebooted):
     case, kept = CASES[name], place / "kept"
     at = 0
     while True:
@@ -291,7 +291,7 @@ def test_at_every_effect(world, place, name, rebooted):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_by_a_real_kill_at_every_effect(world, place, name):
+def test_s08_by_a_real_kill_at_every_effect(world, place, name):
     case, kept = CASES[name], place / "kept"
     at = 0
     killed = True
@@ -316,7 +316,7 @@ def test_the_counter_misses_nothing_that_changes_a_file(world, place):
 
 @pytest.mark.parametrize("rebooted", [False, True], ids=["crash", "power_cut"])
 @pytest.mark.parametrize("name", ["first_install", "replace", "broken", "rotate", "expire"])
-def test_killed_again_while_recovering(world, place, name, rebooted):
+def test_s08_killed_again_while_recovering(world, place, name, rebooted):
     """The power that comes back goes again, at every effect of ``recover`` too."""
     case, kept = CASES[name], place / "kept"
     prepared(world, case, kept)

@@ -61,7 +61,7 @@ def test_a_plan_without_a_version_takes_any(board):
     assert run(board, version="b5", engine_version=None).engine_version == "b5"
 
 
-def test_no_drafts_where_they_were_planned(board):
+def test_s09_no_drafts_where_they_were_planned(board):
     error = refused(board, "--no-drafts")
     assert error.code == "not_speculating"
     assert "draft_model" in error.brief

@@ -51,7 +51,7 @@ def test_first_install(board):
     assert state.load(board.paths).phase == state.COMMITTED
 
 
-def test_the_same_again_touches_nothing(board):
+def test_s14_the_same_again_touches_nothing(board):
     folder = board.write()
     run(board, folder)
     before, calls = container(board), changes(board)
@@ -117,7 +117,7 @@ def test_a_failure_brings_the_old_release_back(board, flag):
     assert not run(board, old).changed
 
 
-def test_a_failed_first_install_leaves_nothing(board):
+def test_s13_a_failed_first_install_leaves_nothing(board):
     error = refused(board, board.write(extra=("--crash",)))
     assert (error.status, error.code) == (8, "exited")
     assert container(board) is None
@@ -210,7 +210,7 @@ def test_a_bug_of_ours_restores_and_stays_a_bug(board):
     assert state.load(board.paths).phase == state.ROLLED_BACK
 
 
-def test_preflight_refuses_before_anything_is_written(board):
+def test_s24_preflight_refuses_before_anything_is_written(board):
     board.docker.images.clear()
     error = refused(board, board.write())
     assert (error.status, error.code) == (15, "image_missing")
@@ -225,7 +225,7 @@ def test_a_dead_daemon_and_missing_weights_are_told_together(board):
     assert error.brief == "2 things stand in the way"
 
 
-def test_preflight_alone_changes_nothing(board):
+def test_s26_preflight_alone_changes_nothing(board):
     board.docker.images.clear()
     found = preflight(board.write(), board.roots, ports=board.ports)
     assert [item.code for item in found] == ["image_missing"]

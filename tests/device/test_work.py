@@ -104,7 +104,7 @@ def test_a_stage_that_fails_is_told_and_nothing_that_serves_is_touched(rolled):
     assert (said["digest"], said["healthy"]) == (old, True)
 
 
-def test_a_release_that_never_gets_ready_is_rolled_back(rolled):
+def test_s27_a_release_that_never_gets_ready_is_rolled_back(rolled):
     old = bring(rolled)
     confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
     new = receive(rolled, extra=("--never-ready",), deadline_s=2)

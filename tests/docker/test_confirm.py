@@ -105,7 +105,7 @@ def test_a_timer_that_fires_too_early_changes_nothing(waiting: Board):
     assert (waiting.status().phase, waiting.status().digest) == ("unconfirmed", new.digest)
 
 
-def test_real_drift_is_seen(waiting: Board):
+def test_s25_real_drift_is_seen(waiting: Board):
     waiting.deploy(waiting.write())
     name, roots, ports = waiting.stack.name, waiting.roots, waiting.ports
     assert drift(name, roots, ports=ports) == []

@@ -42,7 +42,7 @@ def test_a_served_stack_answers_a_prompt_as_long_as_its_context(board: Board):
     assert board.status().restarts == 0
 
 
-def test_the_same_deploy_twice_changes_and_restarts_nothing(board: Board):
+def test_s14_the_same_deploy_twice_changes_and_restarts_nothing(board: Board):
     folder = board.write()
     first = board.deploy(folder)
     before = board.status()
@@ -133,7 +133,7 @@ def test_a_broken_first_install_leaves_nothing(board: Board):
     assert board.status().phase == "rolled_back"
 
 
-def test_one_that_never_gets_ready_is_undone_at_its_deadline(board: Board):
+def test_s27_one_that_never_gets_ready_is_undone_at_its_deadline(board: Board):
     stuck = board.write(health_test=("CMD-SHELL", "exit 0"), deadline_s=4, changes=NO_SUCH_PATH)
     started = time.monotonic()
     with pytest.raises(DeviceError) as caught:

@@ -59,7 +59,7 @@ def test_two_power_cuts_in_mid_deploy(operator: Operator, agx: Node):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_twenty_power_cuts_at_random_moments(operator: Operator, agx: Node, part: int):
+def test_s08_twenty_power_cuts_at_random_moments(operator: Operator, agx: Node, part: int):
     rng = random.Random(SEED)
     moments = [round(rng.uniform(0.0, LONGEST_S), 1) for _ in range(CUTS)]
     phases = run_cuts(operator, agx, moments[part::PARTS])

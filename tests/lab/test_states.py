@@ -46,7 +46,7 @@ def test_rebooted_while_unconfirmed_the_old_one_serves(operator: Operator, agx: 
     assert late.status != 0, late
 
 
-def test_an_operator_who_is_lost_does_not_confirm_and_the_old_one_is_back(
+def test_s10_an_operator_who_is_lost_does_not_confirm_and_the_old_one_is_back(
     operator: Operator, agx: Node, old: str
 ):
     done = operator.check(agx, "deploy", FOLDER, "--confirm-within", "5")
