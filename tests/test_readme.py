@@ -8,7 +8,14 @@ import sys
 import pytest
 
 from speccompose.errors import ExitStatus
-from tests.generated_docs import README, ROOT, STATUS_TEXTS, generated
+from tests.generated_docs import (
+    README,
+    ROOT,
+    SEMANTICS,
+    STATUS_TEXTS,
+    generated,
+    numbered_tests,
+)
 
 RUN = re.compile(r"<!-- run -->\n```console\n(.*?)```", re.DOTALL)
 COMMANDS = [line for block in RUN.findall(README.read_text()) for line in block.splitlines()]
@@ -20,6 +27,10 @@ def test_generated_tables_are_current(catalog):
 
 def test_every_status_is_explained():
     assert set(STATUS_TEXTS) == {int(status) for status in ExitStatus}
+
+
+def test_every_semantic_of_a_rollout_has_a_test_of_its_number():
+    assert set(numbered_tests()) == set(SEMANTICS) == set(range(1, 30))
 
 
 def test_there_are_commands_to_run():

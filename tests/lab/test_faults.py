@@ -77,7 +77,9 @@ def test_a_bad_image_is_undone(operator: Operator, serving: Node, mode: str, cod
     assert "previous stack restored" in done.error["details"][-1]
 
 
-def test_s09_an_engine_that_is_healthy_and_gives_no_token_is_undone(operator: Operator, serving: Node):
+def test_s09_an_engine_that_is_healthy_and_gives_no_token_is_undone(
+    operator: Operator, serving: Node
+):
     done = try_mode(operator, serving, "deadlocked", "--accept-s", "8")
     assert done.status == 8, done
     assert "previous stack restored" in done.error["details"][-1]
