@@ -19,6 +19,9 @@ setup: $(VENV)/.ready ## make the virtual environment with all that development 
 demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with real parts
 	@$(RUN) .ci/demo
 
+demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with its page (10 minutes)
+	@$(RUN) python -m tests.demo_acceptance
+
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
 	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
@@ -89,4 +92,4 @@ image: engine ## build the llama.cpp CPU image when it is missing
 clean: ## remove caches and the virtual environment
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist .demo
 
-.PHONY: help setup demo test test-docker test-vllm test-aiperf lab lab-down lab-test lab-ci check format deploy golden schema engine-tables docs bench engine image clean
+.PHONY: help setup demo demo-acceptance test test-docker test-vllm test-aiperf lab lab-down lab-test lab-ci check format deploy golden schema engine-tables docs bench engine image clean

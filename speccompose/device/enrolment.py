@@ -24,8 +24,9 @@ from speccompose.device.state import write_atomic
 
 SUDOERS = Path("/etc/sudoers.d/speccompose")
 SIGNERS = Path("/etc/speccompose/allowed_signers")
-VERBS = ("receive", "start", "rollout", "commit", "drift", "probe", "status", "logs", "enroll")
-"""What the deploy user may do as root. Options before the verb (--state) are not among them."""
+VERBS = ("receive", "start", "rollout", "commit", "drift", "probe", "status", "logs")
+"""What the deploy user may do as root. Options before the verb (--state) are not among them, nor is
+`enroll`: who deploys must not choose whose signatures count."""
 
 _USER = re.compile(r"^[a-z_][a-z0-9_.-]{0,31}\$?$")
 

@@ -45,7 +45,9 @@ def _said(value: Builtin) -> Builtin:
     """
     if isinstance(value, dict):
         parts = {key: _said(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part or part == 0 and part is not False}
+        return {
+            key: part for key, part in parts.items() if part or (part == 0 and part is not False)
+        }
     if isinstance(value, (list, tuple)):
         return [_said(part) for part in value]
     return value

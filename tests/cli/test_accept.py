@@ -22,22 +22,6 @@ def test_nobody_is_there_to_ask(cli):
     assert "--yes" in answer.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--compare", "a", "b"),
-    ],
-    ids=" ".join,
-)
-@pytest.mark.parametrize("stack", [(), ("x", "--yes")])
-def test_what_is_not_built_is_refused_and_not_dropped(cli, words, stack):
-    answer = cli("accept", *stack, *words)
-    assert answer.status == 2
-    assert_refusal_shape(answer.err)
-    assert words[0] in answer.err
-    assert "not built yet" in answer.err
-
-
 def test_a_dataset_that_is_not_there_is_told_before_anything_else(cli):
     answer = cli("accept", "x", "--yes", "--dataset", "missing.jsonl")
     assert answer.status == 3

@@ -57,12 +57,16 @@ def test_without_yes_and_a_terminal_nothing_is_changed(cli, rollout, verb):
     assert sorted(str(path) for path in rollout.rglob("*")) == before
 
 
-def test_somebody_at_a_terminal_is_asked_and_can_say_no(cli, rollout, monkeypatch):
+def test_somebody_at_a_terminal_is_asked_and_can_say_no(cli, rollout):
     master, slave = pty.openpty()
     os.write(master, b"n\n")
+    kept = sys.stdin
     with os.fdopen(slave, "r") as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
-        answer = cli("fleet", "run")
+        sys.stdin = terminal
+        try:
+            answer = cli("fleet", "run")
+        finally:
+            sys.stdin = kept
     os.close(master)
     assert answer.status == 130
     assert f"roll {rollout.name} out to 4 boards?" in answer.err
