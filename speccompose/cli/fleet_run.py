@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
 from speccompose import fleets, rollouts
+from speccompose.cli.fleet_progress import FleetProgress
 from speccompose.cli.fleet_session import (
     AS_JSON,
     FLEET,
@@ -26,11 +26,9 @@ from speccompose.fleet import operate, requests
 from speccompose.fleet.clock import SystemClock
 from speccompose.fleet.fleet_plan import plan_status
 from speccompose.fleet.operate import Operator, Verb, read_state
-from speccompose.fleet.plan_file import load_plan
+from speccompose.fleet.plan_file import JOURNAL, load_plan
 from speccompose.fleet.status import rollout_status
-from speccompose.report.fleet_text import check_lines, entry_line, plan_lines, status_lines
-from speccompose.vocab.rollout_journal import Entry
-from speccompose.vocab.rollout_plan import FleetPlan
+from speccompose.report.fleet_text import check_lines, plan_lines, status_lines
 
 YES = click.option("--yes", is_flag=True, help="do not ask before boards are changed")
 
@@ -197,26 +195,14 @@ def repair(
 
 def carried_out(asked: Asked, folder: Path, verb: Verb, who: Operator, as_json: bool) -> int:
     """Run it with progress, and say how it ended."""
-    status = rollouts.run(asked.fleet, folder, verb, who, tell_json if as_json else tell)
+    with FleetProgress(load_plan(folder), folder / JOURNAL, as_json=as_json) as progress:
+        status = rollouts.run(asked.fleet, folder, verb, who, progress)
     shown = rollout_status(read_state(folder))
     if as_json:
         echo_json(shown)
     else:
         echo("\n" + status_lines(shown))
     return int(status)
-
-
-def tell(entry: Entry, plan: FleetPlan) -> None:
-    """One line of progress on standard error."""
-    line = entry_line(entry, plan)
-    if line is not None:
-        echo(line, err=True)
-
-
-def tell_json(entry: Entry, plan: FleetPlan) -> None:
-    """One JSON line per journal line."""
-    del plan
-    echo(msgspec.json.encode(entry).decode(), err=True)
 
 
 def show_check(asked: Asked, folder: Path, as_json: bool) -> int:

@@ -84,10 +84,15 @@ def rollout_status(state: RolloutState) -> RolloutStatus:
         wave=state.wave,
         elapsed_s=(state.t - state.opened_at) // 1000,
         eta_s=_bake_left(state),
-        waves=tuple(_wave_row(state, number) for number in range(len(plan.waves))),
+        waves=wave_rows(state),
         boards=tuple(_board_rows(state)),
         without_speculation=dict(state.fallbacks.keys()),
     )
+
+
+def wave_rows(state: RolloutState) -> tuple[WaveRow, ...]:
+    """Every wave with what its boards are doing."""
+    return tuple(_wave_row(state, number) for number in range(len(state.plan.waves)))
 
 
 def log_rows(entries: Iterable[Entry], state: RolloutState) -> tuple[LogRow, ...]:
