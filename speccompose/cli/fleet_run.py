@@ -28,7 +28,7 @@ from speccompose.fleet.fleet_plan import plan_status
 from speccompose.fleet.operate import Operator, Verb, read_state
 from speccompose.fleet.plan_file import JOURNAL, load_plan
 from speccompose.fleet.status import rollout_status
-from speccompose.report.fleet_text import check_lines, plan_lines, status_lines
+from speccompose.report.fleet_text import check_lines, counted, plan_lines, status_lines
 
 YES = click.option("--yes", is_flag=True, help="do not ask before boards are changed")
 
@@ -166,7 +166,7 @@ def catch_up(
     folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
     names = rollouts.late(folder)
     again = rollouts.follow_up(asked.fleet, folder, names, "catch-up")
-    confirm(f"bring {len(names)} boards to {folder.name}", yes)
+    confirm(f"bring {counted(names)} to {folder.name}", yes)
     return carried_out(asked, again, "run", operator(reason, take_over), as_json)
 
 

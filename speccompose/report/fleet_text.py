@@ -4,7 +4,7 @@ Layer: report. Pure.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from speccompose.errors import ExitStatus
 from speccompose.fleet.drift import CheckRow, DriftRow
@@ -19,7 +19,7 @@ SHOWN = 12
 
 ENDED = {
     ExitStatus.DONE: "done",
-    ExitStatus.PENDING: "done, some boards were not reached",
+    ExitStatus.PENDING: "done, but not on every board",
     ExitStatus.ROLLOUT_HALTED: "halted, and rolled back",
     ExitStatus.PAUSED: "paused",
     ExitStatus.ROLLBACK_INCOMPLETE: "halted; not every board could be rolled back",
@@ -125,7 +125,7 @@ def entry_line(entry: Entry, plan: FleetPlan) -> str | None:
         return f"{entry.board}: {entry.phase}{why}"
     if entry.event in ("wave", "baking", "promoted") and entry.wave is not None:
         wave = plan.waves[entry.wave]
-        words = {"wave": f"begins: {len(wave.boards)} boards", "baking": "bakes"}
+        words = {"wave": f"begins: {counted(wave.boards)}", "baking": "bakes"}
         return f"wave {wave.name} {words.get(entry.event, 'is good')}"
     if entry.event in ("seen", "missed"):
         return None
@@ -165,6 +165,11 @@ def log_lines(rows: Iterable[LogRow]) -> str:
         why = f" ({row.reason})" if row.reason else ""
         table.append([row.at, row.actor, what + why])
     return "\n".join(columns(table, indent=""))
+
+
+def counted(boards: Collection[str]) -> str:
+    """'1 board', '2 boards'."""
+    return f"{len(boards)} board" + "s" * (len(boards) != 1)
 
 
 def _short(digest: str | None) -> str:

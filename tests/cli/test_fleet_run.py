@@ -102,7 +102,7 @@ def test_s29_13_a_resumed_end_with_a_board_that_never_came(cli, rollout):
     assert answer.status == 13, answer
     assert answer.json["status"] == 13
     assert phases(rollout)["a3"] == "pending"
-    refused(cli("fleet", "catch-up"), 2, "bring 1 boards")
+    refused(cli("fleet", "catch-up"), 2, "bring 1 board")
 
 
 def test_s29_14_a_board_that_could_not_be_taken_back(cli, rollout):
