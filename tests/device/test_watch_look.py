@@ -37,5 +37,5 @@ def test_a_stack_that_runs(installed):
 def test_without_a_container_there_is_only_the_time(installed):
     installed.docker.containers.clear()
     found = seen(installed)
-    assert (found.container, found.metrics, found.seen.start) == (None, None, None)
+    assert (found.container, found.metrics, found.seen.start) == (None, None, "")
     assert found.seen.at_s == installed.machine.boot_s()
