@@ -26,7 +26,8 @@ test: $(VENV)/.ready ## all tests that need no container engine (under two minut
 	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
-	@$(RUN) pytest -m "docker or ssh" tests/docker tests/fleet
+	@.ci/ssh
+	@$(RUN) pytest -m "docker or ssh" tests/docker tests/fleet tests/test_enrolling.py tests/test_rollouts.py tests/cli
 
 test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
 	@.ci/vllm-venv $(PYTHON) .venv-vllm
