@@ -107,7 +107,13 @@ def _job(options: argparse.Namespace) -> "Job":
         limits=limits,
     )
     return work.Job(
-        options.action, options.stack, options.rollout, options.digest, ordered, options.accept
+        options.action,
+        options.stack,
+        options.rollout,
+        options.digest,
+        ordered,
+        options.accept,
+        options.long_prompt,
     )
 
 
@@ -128,6 +134,7 @@ def _again(options: argparse.Namespace) -> Tuple[str, ...]:
     words += ["--accept", options.accept]
     words += ["--hub", options.hub] if options.hub else []
     words += ["--allow-downgrade"] if options.allow_downgrade else []
+    words += ["--long-prompt"] if options.long_prompt else []
     return tuple(words + (["--force"] if options.force else []))
 
 
@@ -142,6 +149,8 @@ def _job_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hub", metavar="URL", help="the model hub or a mirror of it")
     parser.add_argument("--accept", choices=("answer", "measure"), default="answer")
     parser.add_argument("--allow-downgrade", action="store_true")
+    long_prompt = "also answer a prompt as long as the context"
+    parser.add_argument("--long-prompt", action="store_true", help=long_prompt)
     parser.add_argument("--force", action="store_true", help="although there is no way back")
 
 

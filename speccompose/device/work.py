@@ -19,6 +19,7 @@ from speccompose.device.errors import LOCKED, PENDING, DeviceError
 from speccompose.device.file_faults import told
 from speccompose.device.held import hold_reason
 from speccompose.device.incoming import incoming_folder
+from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.order import Limits, Order
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports, Say
@@ -39,7 +40,7 @@ class Job(NamedTuple):
     digest: Optional[str]
     order: Order
     accept: str = "answer"
-    acceptance_s: float = 0.0
+    long_prompt: bool = False
 
 
 def begin(
@@ -126,9 +127,24 @@ def _stage(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
 def _apply(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say) -> Optional[str]:
     del sources
     done = transaction.switch(job.stack, roots, ports=ports, say=say, order=job.order)
+    if job.long_prompt and done.phase == state.UNCONFIRMED:
+        _must_take_long_prompts(job, roots, ports, say)
     if job.accept != MEASURE or done.phase != state.UNCONFIRMED:
         return None
     return accept_stack(job.stack, roots, ports=ports, say=say).verdict.outcome
+
+
+def _must_take_long_prompts(job: Job, roots: Roots, ports: Ports, say: Say) -> None:
+    """A canary whose memory plan does not hold gives its release up before others get it (M-09).
+
+    Raises:
+        DeviceError: 9; the release before serves again.
+    """
+    try:
+        try_long_prompt(job.stack, roots, ports=ports, say=say)
+    except DeviceError:
+        confirm.give_up(job.stack, roots, ports=ports, rollout=job.rollout, say=say)
+        raise
 
 
 def _rollback(

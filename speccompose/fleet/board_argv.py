@@ -32,6 +32,7 @@ def start(call: BoardCall, action: Action, hub: str | None = None) -> tuple[str,
     argv += ["--within", str(limits.start_s), "--acceptance-within", str(limits.acceptance_s)]
     argv += ["--confirm-within", str(limits.confirm_s), "--accept", call.accept]
     argv += ["--allow-downgrade"] if call.allow_downgrade else []
+    argv += ["--long-prompt"] if call.long_prompt else []
     return (*argv, "--force") if call.force else tuple(argv)
 
 

@@ -59,5 +59,6 @@ def board_call(state: RolloutState, board: BoardState) -> BoardCall:
         bundle=board.bundle,
         accept=accept_mode(state, board),
         counter=state.plan.counter,
+        long_prompt=board.wave == 0,
         deadlines=call_deadlines(state, board),
     )

@@ -105,7 +105,8 @@ class BoardCall(Frozen, frozen=True, kw_only=True):
     ``bundle`` names the stack's folder on the control machine, ``digest`` the release on the
     board. A rollback takes back the release of ``rollout`` and ``digest`` and nothing else: on a
     board that does not run it, it changes nothing. ``allow_downgrade`` lifts S28;
-    ``force`` starts although there would be no way back (S12).
+    ``force`` starts although there would be no way back (S12). ``long_prompt``: the board also
+    answers a prompt as long as the context, as a canary must (field case M-09).
     """
 
     board: str
@@ -117,4 +118,5 @@ class BoardCall(Frozen, frozen=True, kw_only=True):
     counter: int = 0
     allow_downgrade: bool = False
     force: bool = False
+    long_prompt: bool = False
     deadlines: CallDeadlines

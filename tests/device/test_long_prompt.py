@@ -16,9 +16,12 @@ CONTEXT = 512
 class Reader(FakeServer):
     """Counts one and a half tokens a word, as an engine's usage does."""
 
-    asked: list[tuple[int, float]]
     harm: str = ""
     blind = False
+
+    def __init__(self, docker: FakeDocker, plan, version: str = "b11669-fake") -> None:
+        super().__init__(docker, plan, version)
+        self.asked: list[tuple[int, float]] = []
 
     def complete_prompt(self, model, prompt, max_tokens, timeout_s) -> Completion:
         tokens = len(prompt.split()) * 3 // 2
@@ -42,7 +45,7 @@ def run(board, *, harm: str = "", blind: bool = False):
 
     def connect(plan, key):
         server = Reader(board.docker, plan)
-        server.asked, server.harm, server.blind = [], harm, blind
+        server.harm, server.blind = harm, blind
         made.append(server)
         return server
 

@@ -9,6 +9,7 @@ from speccompose.device.confirm import confirm, expire
 from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub
 from speccompose.device.order import Order
+from tests.device.test_long_prompt import Reader
 from tests.device.units import FakeUnits
 
 SOURCES = pull.Sources(Hub("http://127.0.0.1:9"))
@@ -193,6 +194,33 @@ def test_what_is_still_measured_is_not_offered_for_confirmation(rolled):
     work_file.save_work("tiny", work_file.Work("apply", ROLLOUT, digest, boot="b"), rolled.roots)
     rolled.ports.units.states = {f"{work.UNIT}.service": "active"}
     assert report(rolled)["state"] == "checking"
+
+
+def test_m_09_a_canary_that_a_long_prompt_breaks_gives_its_release_up(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = receive(rolled, extra=(), method="none")
+    do(rolled, "stage", new, "r2")
+    # The fake server answers no prompt of its own length: nothing listens on its port.
+    asked = job("apply", new, "r2")._replace(long_prompt=True)
+    ended = work.carry_out(
+        asked, rolled.roots, ports=rolled.ports, sources=SOURCES, say=lambda progress: None
+    )
+    assert ended.code == "no_token"
+    said = report(rolled)
+    assert (said["state"], said["digest"], said["reason"]) == ("rolled_back", old, said["reason"])
+    assert said["healthy"]
+
+
+def test_m_09_a_canary_that_takes_it_waits_for_its_confirmation(rolled):
+    digest = receive(rolled)
+    do(rolled, "stage", digest)
+    ports = rolled.ports._replace(connect=lambda plan, key: Reader(rolled.docker, plan))
+    asked = job("apply", digest)._replace(long_prompt=True)
+    ended = work.carry_out(
+        asked, rolled.roots, ports=ports, sources=SOURCES, say=lambda progress: None
+    )
+    assert (ended.code, report(rolled)["state"]) == (None, "unconfirmed")
 
 
 def test_a_report_waits_until_something_changes(rolled):

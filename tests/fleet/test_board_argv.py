@@ -41,6 +41,15 @@ def test_what_was_forced_is_passed_on():
     assert "--accept measure --allow-downgrade --force" in argv
 
 
+def test_m_09_a_canary_is_asked_for_a_long_prompt():
+    import msgspec
+
+    canary = msgspec.structs.replace(CALL, long_prompt=True)
+    assert "--long-prompt" in start(canary, "apply")
+    assert "--long-prompt" not in start(canary, "stage")
+    assert "--long-prompt" not in start(CALL, "apply")
+
+
 def test_a_stage_and_a_rollback_have_their_own_limit():
     assert start(CALL, "stage")[-2:] == ("--within", "1")
     assert start(CALL, "rollback")[-2:] == ("--within", "5")

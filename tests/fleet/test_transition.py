@@ -4,6 +4,7 @@ import pytest
 
 from speccompose.fleet.actions import Now
 from speccompose.fleet.board_state import BoardState
+from speccompose.fleet.deadlines import board_call
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.transition import after_result, runs
 from speccompose.vocab.rollout_engine import BoardReport, BoardResult, Unfit
@@ -156,3 +157,9 @@ def test_a_board_of_another_run_of_the_same_plan_is_judged_anew():
 )
 def test_serving_is_digest_state_and_health(report, expected):
     assert runs(BoardReport(**report), NEW) is expected
+
+
+def test_m_09_only_the_canary_is_asked_for_a_prompt_as_long_as_the_context():
+    state = RolloutState(plan("a1", "a2"))
+    asked = {name: board_call(state, board).long_prompt for name, board in state.boards.items()}
+    assert asked == {"a1": True, "a2": False}
