@@ -18,7 +18,7 @@ from speccompose.vocab.board import BoardSource
 from speccompose.vocab.facts import RawFacts
 from speccompose.vocab.request import StackRequest
 from tests import bench_measure
-from tests.fleet import bench_fleet
+from tests.fleet import bench_fleet, bench_ssh
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = 15
@@ -76,4 +76,5 @@ def main() -> None:
 if __name__ == "__main__":
     main()
     bench_fleet.main()
+    bench_ssh.main()
     bench_measure.main()

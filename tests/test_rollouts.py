@@ -126,6 +126,24 @@ def test_s29_11_a_canary_that_is_off_pauses(site, boards):
     assert boards.told(2) == []
 
 
+def test_without_sudo_a_board_has_failed_and_nothing_is_done_there(site, sshd, boards):
+    sshd.give("sudo", "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
+    done = site("fleet", "run", "--yes")
+    assert done.status == 10, done
+    assert "off: failed (sudo)" in done.err
+    assert boards.told(1) == boards.told(2) == []
+
+
+def test_a_wrong_key_is_a_failure_and_never_pending(site, sshd, boards):
+    text = (site.here / "fleet.yaml").read_text()
+    wrong = text.replace(f"key: {sshd.folder}/client", f"key: {sshd.folder}/host")
+    (site.here / "fleet.yaml").write_text(wrong)
+    done = site("fleet", "run", "--yes")
+    assert done.status == 10, done
+    assert "off: failed (auth)" in done.err
+    assert boards.told(1) == boards.told(2) == []
+
+
 def test_a_changed_host_key_stops_the_rollout_and_is_never_pending(site, sshd, boards):
     other = (sshd.folder / "client.pub").read_text().split()[1]
     known = site.here / "known_hosts"

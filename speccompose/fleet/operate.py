@@ -159,6 +159,8 @@ def _begin(controller: Controller, verb: Verb, before: Owner | None) -> None:
             raise _nothing_to(verb, state)
         if verb == "rollback" and not went_through:
             raise _nothing_to(verb, state)
+        if verb == "rollback" and not any(b.committed for b in state.boards.values()):
+            raise _nothing_brought(state)
         controller.take_back("rollback" if verb == "rollback" else "operator")
 
 
@@ -201,6 +203,15 @@ def _has_begun(state: RolloutState) -> PausedError:
         f"{state.plan.rollout} has begun already and is {state.mode}",
         hint="`speccompose fleet resume` goes on with it, `abort` takes it back",
         code="rollout_begun",
+    )
+
+
+def _nothing_brought(state: RolloutState) -> UsageError:
+    """The same rollout again finds every board as it is: that run has nothing to take back."""
+    return UsageError(
+        f"the last run of {state.plan.rollout} brought its release to no board",
+        hint="roll the release before out again, or `speccompose rollback` on a board",
+        code="nothing_brought",
     )
 
 

@@ -240,6 +240,16 @@ def test_s11_a_rollout_that_went_through_is_rolled_back_as_a_whole(tmp_path):
     assert not completed(site.state)
 
 
+def test_s11_a_run_that_changed_nobody_has_nothing_to_take_back_and_says_so(tmp_path):
+    site = Site(tmp_path, plan("a1", "a2"))
+    assert site.do("run") == site.do("run") == ExitStatus.DONE
+    with pytest.raises(UsageError) as caught:
+        site.do("rollback")
+    assert caught.value.code == "nothing_brought"
+    assert site.state.mode == "finished"
+    assert set(site.world.serving().values()) == {NEW}
+
+
 def test_only_the_last_release_is_rolled_back(tmp_path):
     first, second = Site(tmp_path, plan("a1")), Site(tmp_path, plan("a1", counter=2))
     assert first.do("run") == ExitStatus.DONE
