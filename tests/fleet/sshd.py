@@ -58,6 +58,7 @@ class Sshd:
         """No more answers from any board."""
         self.process.terminate()
         self.process.wait(10)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def give(self, name: str, text: str) -> None:
         """Put a program before all others of its name on every board."""
