@@ -27,7 +27,7 @@ test: $(VENV)/.ready ## all tests that need no container engine (under two minut
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
 	@.ci/ssh
-	@$(RUN) pytest -m "docker or ssh" tests/docker tests/fleet tests/test_enrolling.py tests/test_rollouts.py tests/cli
+	@$(RUN) pytest -m "(docker or ssh) and not bench" tests/docker tests/fleet tests/test_enrolling.py tests/test_rollouts.py tests/cli
 
 test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
 	@.ci/vllm-venv $(PYTHON) .venv-vllm

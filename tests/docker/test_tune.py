@@ -26,7 +26,7 @@ from tests.docker.stacks import SPECULATING
 from tests.docker.test_accept import RULES
 from tests.docker.tiny_gguf import write_tiny_model
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.bench]  # what it compares are speeds: pytest -m bench
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 7)
 ROOM = ("-c", "4096", "-np", "1", "-t", "1")
