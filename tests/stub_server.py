@@ -440,6 +440,10 @@ class Listener(ThreadingHTTPServer):
         self.server_close()
 
 
+RUNNING: dict[int, State] = {}
+"""The servers of this process by port, for those who play load on them without a clock."""
+
+
 class StubServer:
     """The server on a thread of this process."""
 
@@ -455,10 +459,12 @@ class StubServer:
         return self.listener.state
 
     def start(self) -> "StubServer":
+        RUNNING[self.listener.server_address[1]] = self.state
         self._thread.start()
         return self
 
     def stop(self) -> None:
+        RUNNING.pop(self.listener.server_address[1], None)
         self.listener.state.stop.set()
         self.listener.shutdown()
         self.listener.server_close()

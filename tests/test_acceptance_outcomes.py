@@ -9,18 +9,22 @@ import pytest
 
 from speccompose.acceptance import accept_here
 from speccompose.device.accept_stack import Asked
-from speccompose.device.measured_stack import Prompts
+from speccompose.device.window import Pace
 from speccompose.vocab.acceptance_result import AcceptanceResult
 from speccompose.world.kept_results import find_acceptance
 from speccompose.world.result_store import read_results
 from tests.docker.stacks import free_port
 from tests.serving_board import ServingBoard, serving_board
 from tests.tuning_board import answering, depth_of, script_at
+from tests.virtual_load import at
 
 __all__ = ["serving_board"]
 
 NAME = "smollm2-135m"
-ALONE, LOADED = 400.0, 1600.0
+ALONE, LOADED = 2000.0, 8000.0
+PACE = Pace(
+    prompts=6, prompts_per_client=2, output_tokens=96, check_prompts=4, check_tokens=24, stall_s=5
+)
 
 
 @pytest.fixture
@@ -33,11 +37,8 @@ def board(serving_board: ServingBoard):
     made.docker.close()
 
 
-def accepted(board, gain, load, *, strict=False, attempts=3, **faults):
-    """Measure with a speculative arm that is so many times as fast alone and under load.
-
-    Left open is an honest answer of a busy test machine: then it is measured again.
-    """
+def accepted(board, gain, load, *, strict=False, **faults):
+    """Measure with a speculative arm that is so many times as fast alone and under load."""
 
     def scripts(depth):
         alone, loaded = (gain, load) if depth else (1.0, 1.0)
@@ -45,13 +46,8 @@ def accepted(board, gain, load, *, strict=False, attempts=3, **faults):
         return script_at(depth, **{"rates": {1: ALONE * alone, 8: LOADED * loaded}, **more})
 
     board.docker.scripts = scripts
-    for _ in range(attempts):
-        board.docker.serve(4, command_now(board))
-        asked = Asked(quick=True, strict=strict, prompts=Prompts(requests=3))
-        judged = accept_here(NAME, board.here, asked)
-        if judged.result.verdict.outcome != "inconclusive":
-            break
-    return judged
+    board.docker.serve(4, command_now(board))
+    return accept_here(NAME, board.here, Asked(quick=True, strict=strict, other=at(PACE)))
 
 
 def command_now(board):
@@ -64,7 +60,7 @@ def outcome(judged):
 
 
 def test_accepted_stays_on_and_is_known_to_the_next_plan(board):
-    judged = accepted(board, 2.0, 1.5)
+    judged = accepted(board, 1.5, 1.1)
     assert outcome(judged) == ("accepted", 0), judged.result.verdict.reasons
     assert depth_of(command_now(board)) == 4
     (stored,) = read_results(board.state)
@@ -79,13 +75,13 @@ def test_accepted_stays_on_and_is_known_to_the_next_plan(board):
 
 
 def test_marginal_goes_where_it_is_judged_strictly(board):
-    judged = accepted(board, 1.2, 1.2, strict=True, attempts=5)
+    judged = accepted(board, 1.2, 1.2, strict=True)
     assert outcome(judged) == ("marginal", 9), judged.result.verdict.reasons
     assert depth_of(command_now(board)) == 0
 
 
 def test_rejected_is_redeployed_without_speculation(board):
-    judged = accepted(board, 2.0, 0.6)
+    judged = accepted(board, 1.5, 0.9)
     assert outcome(judged) == ("rejected", 9), judged.result.verdict.reasons
     assert judged.redeployed.changed
     assert "--spec-type" not in command_now(board)
@@ -94,7 +90,7 @@ def test_rejected_is_redeployed_without_speculation(board):
 
 
 def test_inconclusive_changes_nothing(board):
-    judged = accepted(board, 1.15, 1.0, attempts=1, noise=0.5, wave=4)
+    judged = accepted(board, 1.15, 1.0, noise=0.5, wave=4)
     assert outcome(judged) == ("inconclusive", 11), judged.result.verdict.reasons
     assert depth_of(command_now(board)) == 4
     assert read_results(board.state) == ()

@@ -14,6 +14,7 @@ from speccompose.catalog.yaml_file import parse_plain
 from speccompose.device.answers import Server
 from speccompose.device.command import Completed
 from speccompose.device.docker_cli import Docker
+from speccompose.device.window import Pace
 from speccompose.plan.reread import undouble
 from tests.serving_board import ServingBoard, YamlDocker
 from tests.stub_server import Script, StubServer
@@ -30,6 +31,10 @@ SPEEDS = {
     7: 600.0,
     8: 500.0,
 }
+VIRTUAL = Pace(
+    prompts=4, prompts_per_client=2, output_tokens=96, check_prompts=4, check_tokens=24, stall_s=5
+)
+"""What is asked where the load is played in virtual time."""
 POSITIONS = (0.95, 0.9, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05)
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import msgspec
 
 from speccompose.catalog.load import load_catalog
-from speccompose.device.measured_stack import Prompts
 from speccompose.serving import deploy_request
 from speccompose.tuning import tune_here
 from speccompose.tuning_session import Wanted
 from tests.serving_board import ROOT, made_board
-from tests.tuning_board import AnsweringDocker, answering, depth_of
+from tests.tuning_board import VIRTUAL, AnsweringDocker, answering, depth_of
+from tests.virtual_load import at
 
 NAME = "smollm2-135m"
 
@@ -51,7 +51,7 @@ def main(folder: Path, port: int) -> None:
         deploy_request(board.request(port=port, method="draft_model"), board.board(), board.here)
     sys.stdout.write("deployed\n")
     sys.stdout.flush()
-    wanted = Wanted(quick=True, prompts=Prompts(requests=1), exhaustive=True, depths=(1, 2, 4))
+    wanted = Wanted(quick=True, other=at(VIRTUAL), exhaustive=True, depths=(1, 2, 4))
     done = tune_here(NAME, board.here, wanted)
     sys.stdout.write(msgspec.json.encode(done.result).decode() + "\n")
     board.docker.close()

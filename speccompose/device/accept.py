@@ -143,8 +143,9 @@ def accept(
         try:
             arms.restore()
         finally:
-            artifacts.finish(session.result().as_dict())
-    return session.result()
+            result = session.result()
+            artifacts.finish(result.as_dict())
+    return result
 
 
 class _Session:

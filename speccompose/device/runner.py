@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Callable, NamedTuple, Protocol
 
 from speccompose.device.dataset import Dataset
-from speccompose.device.window import Order, Pace, Served, Window, measure
+from speccompose.device.load import run_load
+from speccompose.device.window import Order, Pace, Play, Served, Window, measure
 
 NATIVE = "native"
 
@@ -32,15 +33,16 @@ class Runner(Protocol):
 
 
 class NativeRunner(NamedTuple):
-    """Our own streaming client."""
+    """Our own streaming client; ``play`` puts the measured part of its load on the server."""
 
     dataset: Dataset
     pace: Pace
     name: str = NATIVE
+    play: Play = run_load
 
     def run(self, served: Served, order: Order) -> Window:
         """Warm up, then play the dataset's conversations."""
-        return measure(served, self.pace, self.dataset, order)
+        return measure(served, self.pace, self.dataset, order, self.play)
 
 
 class RunnerMaker(NamedTuple):

@@ -7,12 +7,13 @@ counters, so that neither side of the measurement knows of it.
 from __future__ import annotations
 
 import time
-from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Protocol, Sequence, Tuple
 
 from speccompose.device.answer_reader import Ask
 from speccompose.device.answers import Server
 from speccompose.device.counters import Counters, Totals, read_totals
 from speccompose.device.dataset import Dataset
+from speccompose.device.dataset_rows import Conversation
 from speccompose.device.dealing import deal, fixed_openings, openings
 from speccompose.device.load import Load, run_load
 from speccompose.device.memory_watch import MemoryWatch, PeakMemory
@@ -120,14 +121,30 @@ PutLoad = Callable[[], Tuple[Load, Sequence[str]]]
 """Puts the load of one run on the server; returns it with what went wrong."""
 
 
-def measure(served: Served, pace: Pace, dataset: Dataset, order: Order) -> Window:
+class Play(Protocol):
+    """Plays conversations with so many clients at once, as ``load.run_load`` does."""
+
+    def __call__(
+        self,
+        endpoint: Endpoint,
+        conversations: Sequence[Conversation],
+        *,
+        concurrency: int,
+        ask: Ask,
+    ) -> Load:
+        """What was seen of all of them."""
+
+
+def measure(
+    served: Served, pace: Pace, dataset: Dataset, order: Order, play: Play = run_load
+) -> Window:
     """Measure one run with our own client."""
     requests, clients = pace.requests(order.concurrency), order.concurrency
     ask = Ask(pace.output_tokens, stall_s=pace.stall_s, draft_tokens=order.draft_tokens)
 
     def put() -> Tuple[Load, Sequence[str]]:
         asked = deal(dataset, requests, clients=clients, mark=order.place)
-        load = run_load(served.endpoint, asked, concurrency=clients, ask=ask)
+        load = play(served.endpoint, asked, concurrency=clients, ask=ask)
         return load, load.errors
 
     return watch(served, pace, dataset, order, put)
