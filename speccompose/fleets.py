@@ -22,18 +22,20 @@ from speccompose.fleet.file import Fleet, read_fleet
 from speccompose.fleet.fleet_plan import FleetDraft, Selection, plan_fleet
 from speccompose.fleet.known import read_known
 from speccompose.fleet.plan_file import BUNDLES, write_plan
+from speccompose.fleet.rollout_state import RolloutState
+from speccompose.fleet.verdicts import results_of
 from speccompose.plan.measured import plan_key
 from speccompose.settings import Settings
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.fleet import SiteEntry, SshSettings
-from speccompose.vocab.measured import MeasuredResult
+from speccompose.vocab.measured import MeasuredKey, MeasuredResult
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
 from speccompose.vocab.rollout_plan import FleetPlan, PlannedBoard
-from speccompose.world.result_store import read_results
+from speccompose.world.result_store import add_result, read_results
 from speccompose.world.signing import signature, validity_from_now
 
 ROLLOUTS = "rollouts"
@@ -45,14 +47,17 @@ class Planner:
 
     def __init__(self, settings: Settings, catalog: Catalog, store: Path) -> None:
         self._settings, self._catalog = settings, catalog
-        results = (*read_results(Path(settings.state_root)), *read_results(store))
-        self._measured = {item.key for item in results if isinstance(item, MeasuredResult)}
+        self._results = (*read_results(Path(settings.state_root)), *read_results(store))
+        self._measured = {r.key: r for r in self._results if isinstance(r, MeasuredResult)}
 
     def plan(self, request: StackRequest, board: BoardSource, site: SiteEntry | None) -> StackPlan:
         """See `StackPlanner`."""
         mirrors = {**self._settings.registries, **(site.registries if site is not None else {})}
         board = msgspec.structs.replace(
-            board, registries=mirrors, sealed=site is not None and site.sealed
+            board,
+            registries=mirrors,
+            sealed=site is not None and site.sealed,
+            measured=self._results,
         )
         return pipeline.plan_as_asked(request, board, self._catalog)
 
@@ -60,9 +65,13 @@ class Planner:
         """See `StackPlanner`."""
         return pipeline.render_plan(plan, self._catalog)
 
-    def is_measured(self, plan: StackPlan) -> bool:
+    def key(self, plan: StackPlan) -> MeasuredKey | None:
         """See `StackPlanner`."""
-        return plan_key(plan.speculation, plan.choice, plan.device) in self._measured
+        return plan_key(plan.speculation, plan.choice, plan.device)
+
+    def measured(self, key: MeasuredKey) -> MeasuredResult | None:
+        """See `StackPlanner`."""
+        return self._measured.get(key)
 
 
 def open_fleet(
@@ -92,6 +101,19 @@ def draft_plan(
 def rollouts_of(fleet: Fleet) -> Path:
     """Where a fleet's rollouts are kept: beside its file, so that they go into version control."""
     return Path(fleet.folder) / ROLLOUTS
+
+
+def keep_verdicts(fleet: Fleet, state: RolloutState) -> None:
+    """What the canaries measured is known to this fleet's next plan (rules section 6).
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    store = rollouts_of(fleet)
+    known = set(read_results(store))
+    for result in results_of(state):
+        if result not in known:
+            add_result(store, result)
 
 
 def sealed_folder(fleet: Fleet, draft: FleetDraft) -> Path:

@@ -22,6 +22,7 @@ from speccompose.device.acceptance_file import Rules
 from speccompose.device.artifacts import Artifacts
 from speccompose.device.dataset import builtin
 from speccompose.device.hub import Hub
+from speccompose.device.measured_stack import Prompts
 from speccompose.device.paths import Roots
 from speccompose.device.ports import Progress, real_ports
 from speccompose.device.take_down import remove
@@ -38,6 +39,8 @@ OUT = Path(os.environ.get("DEMO_OUT") or ".demo/acceptance")
 ROOM = ("-c", "4096", "-np", "1")
 SYNTHETIC = ("--spec-draft-n-max", "4", "--spec-synth-len", "3.8")
 RULES = Rules((1, 8), 3, 12, 48, 30.0, -20.0, 10.0, 0.97, 1.05)
+SHORT = [f"Name {what}." for what in ("a river", "a tree", "a bird", "a town", "a tool", "a hill")]
+"""Reading a prompt is work for the CPU, which drafts do not spare; writing is what is shown."""
 PACE = Pace(prompts=4, prompts_per_client=1, output_tokens=48, check_prompts=2, check_tokens=8)
 
 
@@ -78,7 +81,11 @@ def real_and_told(scratch: Path) -> str:
     folder = write_stack(scratch / "stack", text)
     baseline = [w for w in text.command if w not in (*SPECULATING, *SYNTHETIC[::2])]
     baseline = [word for word in baseline if word not in SYNTHETIC]
-    body = {**RULES._asdict(), "speculation_expected": True, "synthetic": True}
+    prompts = scratch / "short.jsonl"
+    prompts.write_text("".join(json.dumps({"prompt": text}) + "\n" for text in SHORT))
+    asked = Asked(prompts=Prompts(file=prompts, requests=12))
+    most = RULES._replace(max_repeats=5)
+    body = {**most._asdict(), "speculation_expected": True, "synthetic": True}
     rules = json.dumps({**body, "baseline_command": baseline})
     (folder / "acceptance.json").write_text(rules)
     with (folder / "SHA256SUMS").open("a") as sums:
@@ -91,7 +98,7 @@ def real_and_told(scratch: Path) -> str:
     pull.pull_stack(folder, roots, ports=ports, sources=sources, say=say)
     transaction.deploy(folder, roots, ports=ports, say=say)
     try:
-        done = accept_stack(text.name, roots, ports=ports, asked=Asked(quick=True), say=say)
+        done = accept_stack(text.name, roots, ports=ports, asked=asked, say=say)
         sys.stdout.write(verdict_text(text.name, done, None) + "\n")
         kept = sorted((roots.stacks / text.name / "accept").iterdir())[-1]
         return shown("accepted", kept)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from speccompose import fleets
-from speccompose.errors import UsageError
+from speccompose.errors import DataError, UsageError
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.settings import read_settings
+from speccompose.vocab.rollout_journal import Entry
 
 FLEET = """\
 fleet: 1
@@ -102,3 +104,48 @@ def test_files_are_found_from_any_place(tmp_path, monkeypatch, settings, catalog
     reach = fleets.reaches(fleet)["thor-1"]
     assert reach.key == str(tmp_path / "keys" / "id")
     assert reach.known_hosts == (str(tmp_path / "known_hosts"),)
+
+
+def judged(draft, verdict, speed):
+    """The rollout's state after one canary has measured its stack."""
+    stack = next(each for each in draft.plan.stacks.values() if each.accept)
+    state = RolloutState(draft.plan)
+    state.apply(Entry(event="opened"))
+    entry = Entry(
+        event="board",
+        board="thor-1",
+        phase="unconfirmed",
+        at="2026-11-30T12:00:00Z",
+        verdict=verdict,
+        baseline_tokens_s=100.0,
+        speculative_tokens_s=speed,
+    )
+    state.verdicts[stack.bundle] = entry
+    return state
+
+
+def test_what_a_canary_accepted_is_not_measured_again(fleet, draft, settings, catalog):
+    assert any(stack.accept for stack in draft.plan.stacks.values())
+    for _ in range(2):
+        fleets.keep_verdicts(fleet, judged(draft, "accepted", 150.0))
+    kept = (fleets.rollouts_of(fleet) / "results.jsonl").read_text().splitlines()
+    assert len(kept) == 1, "a resumed rollout tells it once"
+    again = fleets.draft_plan(fleet, settings, catalog)
+    assert not any(stack.accept for stack in again.plan.stacks.values())
+    gets = [
+        {board.id: made.plan.stacks[board.stack].digest for board in made.plan.boards}
+        for made in (draft, again)
+    ]
+    assert gets[0] == gets[1], "only what is said of it differs: no board restarts"
+
+
+def test_what_a_canary_rejected_is_planned_without(fleet, draft, settings, catalog):
+    fleets.keep_verdicts(fleet, judged(draft, "rejected", 95.0))
+    again = fleets.draft_plan(fleet, settings, catalog)
+    assert {stack.method for stack in again.plan.stacks.values()} == {"none"}
+
+
+def test_a_store_that_cannot_be_written_is_told(fleet, draft):
+    fleets.rollouts_of(fleet).write_text("in the way")
+    with pytest.raises(DataError, match="cannot keep the result"):
+        fleets.keep_verdicts(fleet, judged(draft, "accepted", 150.0))

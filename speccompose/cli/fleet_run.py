@@ -21,12 +21,13 @@ from speccompose.cli.fleet_session import (
     operator,
 )
 from speccompose.cli.output import echo, echo_json
-from speccompose.errors import ExitStatus, UsageError
+from speccompose.errors import DataError, ExitStatus, UsageError
 from speccompose.fleet import operate, requests
 from speccompose.fleet.clock import SystemClock
 from speccompose.fleet.fleet_plan import plan_status
 from speccompose.fleet.operate import Operator, Verb, read_state
 from speccompose.fleet.plan_file import JOURNAL, load_plan
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.status import rollout_status
 from speccompose.report.fleet_text import check_lines, counted, plan_lines, status_lines
 
@@ -197,12 +198,22 @@ def carried_out(asked: Asked, folder: Path, verb: Verb, who: Operator, as_json: 
     """Run it with progress, and say how it ended."""
     with FleetProgress(load_plan(folder), folder / JOURNAL, as_json=as_json) as progress:
         status = rollouts.run(asked.fleet, folder, verb, who, progress)
-    shown = rollout_status(read_state(folder))
+    state = read_state(folder)
+    keep_verdicts(asked, state)
+    shown = rollout_status(state)
     if as_json:
         echo_json(shown)
     else:
         echo("\n" + status_lines(shown))
     return int(status)
+
+
+def keep_verdicts(asked: Asked, state: RolloutState) -> None:
+    """Remember what canaries measured; a store that cannot be written costs a note only."""
+    try:
+        fleets.keep_verdicts(asked.fleet, state)
+    except DataError as error:
+        echo(f"note: {error.brief}", err=True)
 
 
 def show_check(asked: Asked, folder: Path, as_json: bool) -> int:

@@ -59,7 +59,12 @@ def _report(name: str, roots: Roots, ports: Ports) -> Report:
     if work is None:
         return report
     running = work.action if not work.ended and is_running(ports) else None
-    report.update(running=running, verdict=work.verdict)
+    report.update(
+        running=running,
+        verdict=work.verdict,
+        baseline_tokens_s=work.baseline_tokens_s,
+        speculative_tokens_s=work.speculative_tokens_s,
+    )
     theirs = (base["rollout"], base["target"])
     if work.action != ROLLBACK and theirs != (work.rollout, work.digest):
         return {**report, **_not_there_yet(work, running)}

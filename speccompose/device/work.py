@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple, Optional, Tuple
 
-from speccompose.device import confirm, pull, state, take_down, transaction
+from speccompose.device import confirm, file_faults, pull, state, take_down, transaction
 from speccompose.device.accept_stack import accept_stack
 from speccompose.device.claim import refuse_other
 from speccompose.device.errors import LOCKED, PENDING, DeviceError
-from speccompose.device.file_faults import told
 from speccompose.device.held import hold_reason
 from speccompose.device.incoming import incoming_folder
 from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.order import Limits, Order
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports, Say
+from speccompose.device.verdict import Verdict
 from speccompose.device.work_file import APPLY, ROLLBACK, STAGE, Work, load_work, save_work
 
 UNIT = "speccompose-apply"
@@ -106,17 +106,30 @@ def carry_out(job: Job, roots: Roots, *, ports: Ports, sources: pull.Sources, sa
     """Do it and write down how it ended; what fails is told there, not raised."""
     work = new_work(job, ports)
     try:
-        verdict = _ACTIONS[job.action](job, roots, ports, sources, say)
-        ended = work._replace(ended=True, verdict=verdict)
+        measured = _ACTIONS[job.action](job, roots, ports, sources, say)
+        ended = work._replace(ended=True) if measured is None else told(work, measured)
     except DeviceError as error:
         ended = work.failed(error)
     except OSError as error:
-        ended = work.failed(told(error))
+        ended = work.failed(file_faults.told(error))
     save_work(job.stack, ended, roots)
     return ended
 
 
-def _stage(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say) -> Optional[str]:
+def told(work: Work, measured: Verdict) -> Work:
+    """The verdict, with the speeds that the control side keeps for its next plan."""
+    speed = measured.comparisons[0] if measured.comparisons else None
+    return work._replace(
+        ended=True,
+        verdict=measured.outcome,
+        baseline_tokens_s=None if speed is None else round(speed.baseline, 2),
+        speculative_tokens_s=None if speed is None else round(speed.speculative, 2),
+    )
+
+
+def _stage(
+    job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
+) -> Optional[Verdict]:
     folder = incoming_folder(job.stack, str(job.digest), roots)
     transaction.refuse_before_pull(folder, roots, ports=ports)
     pull.pull_stack(folder, roots, ports=ports, sources=sources, say=say)
@@ -124,14 +137,16 @@ def _stage(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
     return None
 
 
-def _apply(job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say) -> Optional[str]:
+def _apply(
+    job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
+) -> Optional[Verdict]:
     del sources
     done = transaction.switch(job.stack, roots, ports=ports, say=say, order=job.order)
     if job.long_prompt and done.phase == state.UNCONFIRMED:
         _must_take_long_prompts(job, roots, ports, say)
     if job.accept != MEASURE or done.phase != state.UNCONFIRMED:
         return None
-    return accept_stack(job.stack, roots, ports=ports, say=say).verdict.outcome
+    return accept_stack(job.stack, roots, ports=ports, say=say).verdict
 
 
 def _must_take_long_prompts(job: Job, roots: Roots, ports: Ports, say: Say) -> None:
@@ -149,7 +164,7 @@ def _must_take_long_prompts(job: Job, roots: Roots, ports: Ports, say: Say) -> N
 
 def _rollback(
     job: Job, roots: Roots, ports: Ports, sources: pull.Sources, say: Say
-) -> Optional[str]:
+) -> Optional[Verdict]:
     """On a board that does not run this rollout's release, nothing happens."""
     del sources
     paths = StackPaths(job.stack, roots)
@@ -168,7 +183,7 @@ def _rollback(
     return None
 
 
-Action = Callable[[Job, Roots, Ports, pull.Sources, Say], Optional[str]]
+Action = Callable[[Job, Roots, Ports, pull.Sources, Say], Optional[Verdict]]
 _ACTIONS = {STAGE: _stage, APPLY: _apply, ROLLBACK: _rollback}
 
 

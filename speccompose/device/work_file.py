@@ -21,7 +21,10 @@ ACTIONS = (STAGE, APPLY, ROLLBACK)
 
 
 class Work(NamedTuple):
-    """One action. ``ended`` is False while it runs, or when the power was cut meanwhile."""
+    """One action. ``ended`` is False while it runs, or when the power was cut meanwhile.
+
+    Where it measured: the ``verdict``, and output tokens/s of both arms at concurrency 1.
+    """
 
     action: str
     rollout: str
@@ -31,6 +34,8 @@ class Work(NamedTuple):
     code: Optional[str] = None
     message: Optional[str] = None
     verdict: Optional[str] = None
+    baseline_tokens_s: Optional[float] = None
+    speculative_tokens_s: Optional[float] = None
 
     def failed(self, error: DeviceError) -> Work:
         """The same, ended by an error."""

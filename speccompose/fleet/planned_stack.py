@@ -16,6 +16,7 @@ from speccompose.plan.plain import without_speculation
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.board import BoardSource
 from speccompose.vocab.fleet import SiteEntry
+from speccompose.vocab.measured import MeasuredKey, MeasuredResult
 from speccompose.vocab.plan import StackPlan
 from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.request import StackRequest
@@ -41,8 +42,12 @@ class StackPlanner(Protocol):
         """The stack folder."""
         ...
 
-    def is_measured(self, plan: StackPlan) -> bool:
-        """Whether a stored acceptance result has the plan's key (rules section 6)."""
+    def key(self, plan: StackPlan) -> MeasuredKey | None:
+        """What a result of this plan is kept under; None without speculation."""
+        ...
+
+    def measured(self, key: MeasuredKey) -> MeasuredResult | None:
+        """The stored acceptance result of a key (rules section 6)."""
         ...
 
 
@@ -80,7 +85,7 @@ def planned_stacks(
     if any(finding.code == _INCOMPLETE for finding in plan.findings):
         raise _incomplete(plan)
     speculates = plan.speculation.method is not None
-    first, rendered = _described(entry, plan, planner, floating=bool(floating))
+    first, rendered = _described(entry, plan, planner, policy)
     made = {first.bundle: rendered}
     if not speculates or policy.on_rejected != "without_speculation":
         return Planned(stacks=(first,), rendered=made)
@@ -88,17 +93,21 @@ def planned_stacks(
         plain = planner.plan(without_speculation(request), board, site)
     except SpecComposeError:  # Without it a rejection stops the rollout, as the policy's other way.
         return Planned(stacks=(first,), rendered=made)
-    second, folder = _described(entry, plain, planner, floating=bool(floating))
+    second, folder = _described(entry, plain, planner, policy)
+    if _is_rejected(plan, planner, policy):
+        return Planned(stacks=(second,), rendered={second.bundle: folder})
     made[second.bundle] = folder
     first = msgspec.structs.replace(first, fallback=second.bundle)
     return Planned(stacks=(first, second), rendered=made)
 
 
 def _described(
-    entry: str, plan: StackPlan, planner: StackPlanner, *, floating: bool
+    entry: str, plan: StackPlan, planner: StackPlanner, policy: RolloutPolicy
 ) -> tuple[PlannedStack, RenderedStack]:
     rendered = planner.render(plan)
-    speculates = plan.speculation.method is not None
+    key = planner.key(plan)
+    known = None if key is None else planner.measured(key)
+    accept = key is not None and (known is None or is_refused(known, policy))
     described = PlannedStack(
         digest=plan.digest,
         entry=entry,
@@ -111,11 +120,24 @@ def _described(
         depth=plan.speculation.depth,
         start_deadline_s=plan.health.start_deadline_s,
         available_mib=plan.memory.available_mib,
-        floating=floating,
+        floating=bool(unlocked(plan)),
         synthetic=plan.speculation.synthetic,
-        accept=speculates and not planner.is_measured(plan),
+        accept=accept,
+        measured_as=key if accept else None,
     )
     return described, rendered
+
+
+def _is_rejected(plan: StackPlan, planner: StackPlanner, policy: RolloutPolicy) -> bool:
+    """Whether a result is stored that keeps this speculation out of a rollout."""
+    key = planner.key(plan)
+    known = None if key is None else planner.measured(key)
+    return known is not None and is_refused(known, policy)
+
+
+def is_refused(result: MeasuredResult, policy: RolloutPolicy) -> bool:
+    """What a canary's verdict would mean under this policy."""
+    return result.is_rejected or (policy.strict and result.outcome == "marginal")
 
 
 def unlocked(plan: StackPlan) -> tuple[str, ...]:

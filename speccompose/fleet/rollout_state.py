@@ -79,6 +79,7 @@ class RolloutState:
         self.scope: RollbackScope = self.plan.policy.rollback
         self.fallbacks: dict[tuple[str, str], str] = {}
         self.lengths: dict[tuple[str, str], float] = {}
+        self.verdicts: dict[str, Entry] = {}
         self.stale: dict[str, BoardState] = {}
         self.faulty: dict[str, BoardState] = {}
 
@@ -179,6 +180,8 @@ class RolloutState:
             self._entered(board, phase, entry)
         board.reason = entry.reason
         board.until = entry.until
+        if entry.verdict is not None:
+            self.verdicts[board.bundle] = entry
         if entry.digest is not None and entry.digest != board.digest:
             self._goes_plain(board)
         board.fault = entry.fault and phase not in _SETTLED

@@ -21,6 +21,14 @@ from speccompose.vocab.rollout_engine import (
 )
 
 _NEVER: Final = 10**15
+_SPEEDS: Final[dict[Verdict, float]] = {
+    "accepted": 150.0,
+    "marginal": 115.0,
+    "rejected": 95.0,
+    "inconclusive": 120.0,
+    "invalid": 100.0,
+}
+"""Output tokens/s with speculation where 100 come without."""
 
 
 class Trouble(msgspec.Struct, kw_only=True):
@@ -139,6 +147,8 @@ class SimulatedBoard:
             restarts=restarts,
             accepted_length=self.length,
             verdict=self.verdict,
+            baseline_tokens_s=None if self.verdict is None else 100.0,
+            speculative_tokens_s=None if self.verdict is None else _SPEEDS[self.verdict],
             hold="busy" if t < self.trouble.hold_until else None,
             unfit=unfit,
         )

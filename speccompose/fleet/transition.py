@@ -155,7 +155,14 @@ def _unconfirmed(
     until = phase_deadline(state, board, "unconfirmed", now.t)
     late = "lost" if board.phase in FAILED else None
     entry = change(board, "unconfirmed", late or objection(state, board, report), report)
-    return replace(entry, until=until, accepted_length=report.accepted_length)
+    return replace(
+        entry,
+        until=until,
+        accepted_length=report.accepted_length,
+        verdict=report.verdict,
+        baseline_tokens_s=report.baseline_tokens_s,
+        speculative_tokens_s=report.speculative_tokens_s,
+    )
 
 
 def objection(state: RolloutState, board: BoardState, report: BoardReport) -> str | None:

@@ -50,7 +50,8 @@ class BoardReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     and ``target``: whose the last transaction was and what it was to bring; ``digest``: the
     release that is committed; ``previous``: the one before. ``reason``: code of the last failure.
     ``restarts``: of the container since it was started. ``accepted_length``: mean accepted length
-    of the proving answers. ``counter``: of the committed release (S28). ``clock``: the board's
+    of the proving answers. ``verdict`` of its own A/B where it measured, with output tokens/s of
+    both arms at concurrency 1. ``counter``: of the committed release (S28). ``clock``: the board's
     time, seconds since 1970.
     """
 
@@ -66,6 +67,8 @@ class BoardReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     restarts: int = 0
     accepted_length: float | None = None
     verdict: Verdict | None = None
+    baseline_tokens_s: float | None = None
+    speculative_tokens_s: float | None = None
     hold: str | None = None
     unfit: tuple[Unfit, ...] = ()
     drift: tuple[str, ...] = ()

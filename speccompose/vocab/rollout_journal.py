@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from speccompose.vocab.rollout_engine import Verdict
 from speccompose.vocab.rollout_policy import RollbackScope
 
 Phase = Literal[
@@ -60,7 +61,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``board`` lines: ``was`` -> ``phase`` with ``reason``; ``digest`` is what the board is to get,
     ``until`` a deadline in rollout time, ``evidence`` the hash of the report that decided it,
-    ``fault`` a failure whose rollback is still to come. ``seen`` and ``missed``: ``boards``
+    ``fault`` a failure whose rollback is still to come, ``verdict`` and the speeds what its own
+    A/B gave. ``seen`` and ``missed``: ``boards``
     answered, or could not be reached, and nothing changed by it. Who decided what is drafted
     without ``seq``, ``t``, ``at`` and ``actor``: the journal stamps them.
     """
@@ -81,6 +83,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: int | None = None
     restarts: int | None = None
     accepted_length: float | None = None
+    verdict: Verdict | None = None
+    baseline_tokens_s: float | None = None
+    speculative_tokens_s: float | None = None
     fault: bool = False
     evidence: str | None = None
     scope: RollbackScope | None = None

@@ -9,6 +9,7 @@ from typing import Literal
 
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.fleet import SiteEntry, SshSettings, WindowEntry
+from speccompose.vocab.measured import MeasuredKey
 from speccompose.vocab.rollout_policy import RolloutPolicy
 
 PlanKind = Literal["release", "catch-up", "repair"]
@@ -35,7 +36,7 @@ class PlannedStack(Frozen, frozen=True, kw_only=True):
     classes may run the same ``digest`` from folders that differ in what they say of the board.
     ``entry``: its name in the fleet file. ``fallback``: bundle of the same stack without
     speculation, where the policy may need it. ``accept``: the canaries measure it, because no
-    stored result has its key.
+    stored result has its key; ``measured_as``: the key that their result will have.
     """
 
     digest: str
@@ -52,6 +53,7 @@ class PlannedStack(Frozen, frozen=True, kw_only=True):
     floating: bool = False
     synthetic: bool = False
     accept: bool = False
+    measured_as: MeasuredKey | None = None
     accepted_length: float | None = None
     fallback: str | None = None
 

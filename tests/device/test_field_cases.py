@@ -19,7 +19,6 @@ from tests.device.test_accept import QUIET, RULES, decided, judge
 from tests.device.test_health import start, state
 from tests.stub_server import LLAMA_CPP, VLLM, Script, StubServer
 
-
 FASTER = 20.0
 """Reported speeds are multiplied by this: the warm-up takes real time."""
 

@@ -1,6 +1,7 @@
 """A rollout's actions on one board, and what the board reports meanwhile and afterwards."""
 
 import io
+import math
 
 import pytest
 
@@ -8,7 +9,10 @@ from speccompose.device import incoming, pull, rollout_report, state, work, work
 from speccompose.device.confirm import confirm, expire
 from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub
+from speccompose.device.intervals import Ratio
 from speccompose.device.order import Order
+from speccompose.device.verdict import Verdict
+from speccompose.device.verdict_text import Comparison
 from tests.device.test_long_prompt import Reader
 from tests.device.units import FakeUnits
 
@@ -194,6 +198,17 @@ def test_what_is_still_measured_is_not_offered_for_confirmation(rolled):
     work_file.save_work("tiny", work_file.Work("apply", ROLLOUT, digest, boot="b"), rolled.roots)
     rolled.ports.units.states = {f"{work.UNIT}.service": "active"}
     assert report(rolled)["state"] == "checking"
+
+
+def test_what_was_measured_is_told_with_its_speeds(rolled):
+    digest = bring(rolled)
+    speed = Comparison("tokens/s", 1, math.log(41.5), math.log(60.333), Ratio(1.45, 1.4, 1.5))
+    measured = Verdict("accepted", False, ("it pays",), (speed,), repeats=3)
+    ended = work.told(work.new_work(job("apply", digest), rolled.ports), measured)
+    work_file.save_work("tiny", ended, rolled.roots)
+    said = report(rolled)
+    assert said["verdict"] == "accepted"
+    assert (said["baseline_tokens_s"], said["speculative_tokens_s"]) == (41.5, 60.33)
 
 
 def test_m_09_a_canary_that_a_long_prompt_breaks_gives_its_release_up(rolled):

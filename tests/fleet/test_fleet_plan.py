@@ -56,7 +56,7 @@ def test_what_speculates_has_a_fallback_that_does_not(fleet, catalog):
 
 
 def test_canaries_measure_only_what_the_store_lacks(fleet, catalog):
-    measured = plan_fleet(fleet, catalog, KnownFleet(), Pipeline(catalog, measured=True)).plan
+    measured = plan_fleet(fleet, catalog, KnownFleet(), Pipeline(catalog, "accepted")).plan
     assert not any(stack.accept for stack in measured.stacks.values())
 
 

@@ -59,6 +59,36 @@ def test_where_nothing_plans_without_speculation_a_rejection_will_stop_the_rollo
 
 
 @pytest.mark.parametrize(
+    ("outcome", "strict", "stacks", "accept"),
+    [
+        (None, False, 2, True),
+        ("accepted", True, 2, False),
+        ("marginal", False, 2, False),
+        ("marginal", True, 1, False),
+        ("rejected", False, 1, False),
+    ],
+)
+def test_a_stored_result_is_not_measured_again_and_a_rejection_goes_out_without(
+    catalog, outcome, strict, stacks, accept
+):
+    rules = policy(allow_floating=True, strict=strict)
+    planner = Pipeline(catalog, outcome)
+    made = planned_stacks("chat", REQUEST, THOR, site=None, policy=rules, planner=planner)
+    assert (len(made.stacks), made.first.accept) == (stacks, accept)
+    assert (made.first.method == "none") == (stacks == 1)
+    assert set(made.rendered) == {stack.bundle for stack in made.stacks}
+    assert (made.first.measured_as is not None) == accept
+
+
+def test_where_a_rejection_stops_it_is_the_canary_that_stops(catalog):
+    rules = replace(policy(allow_floating=True), on_rejected="stop")
+    planner = Pipeline(catalog, "rejected")
+    made = planned_stacks("chat", REQUEST, THOR, site=None, policy=rules, planner=planner)
+    assert made.first.accept
+    assert made.first.method != "none"
+
+
+@pytest.mark.parametrize(
     ("statuses", "first"), [((6, 7), 7), ((6, 5, 4), 4), ((15, 6), 6), ((18, 15), 15), ((), 2)]
 )
 def test_refusals_are_told_in_the_contracts_order(statuses, first):
