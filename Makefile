@@ -19,7 +19,7 @@ setup: $(VENV)/.ready ## make the virtual environment with all that development 
 demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with real parts
 	@$(RUN) .ci/demo
 
-demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with its page (10 minutes)
+demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with its page (9 minutes)
 	@$(RUN) python -m tests.demo_acceptance
 
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)

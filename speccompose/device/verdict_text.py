@@ -14,6 +14,9 @@ from speccompose.device.intervals import Ratio
 from speccompose.device.looks import CONFIDENCE
 
 
+_OPEN_PCT = 999
+
+
 class Comparison(NamedTuple):
     """Speculation against baseline in one measure; means are logarithms."""
 
@@ -78,8 +81,14 @@ def _speeds(comparison: Comparison) -> str:
 
 
 def _change(ratio: Ratio) -> str:
-    value, low, high = (100.0 * (end - 1.0) for end in ratio)
-    return f"{value:+.1f} % ({_level()}: {low:+.1f} to {high:+.1f} %)"
+    value, low, high = (_percent(end) for end in ratio)
+    return f"{value} % ({_level()}: {low} to {high} %)"
+
+
+def _percent(ratio: float) -> str:
+    """A change in percent; what few and scattered repeats leave quite open is not told to a digit."""
+    change = 100.0 * (ratio - 1.0)
+    return f"{change:+.1f}" if change < _OPEN_PCT else f"over {_OPEN_PCT:+d}"
 
 
 def _level() -> str:

@@ -35,6 +35,9 @@ def test_sentences():
         "concurrency 8: 200.0 -> 196.0 tokens/s, ratio 0.980 (95%: 0.950 to 1.010); "
         "no regression from 0.97"
     )
+    assert "(95%: -99.8 to over +999 %)" in gain_text(
+        comparison("output_tokens_s", 1, 41.6, 8.8, 0.002, 664.0), RULES
+    )
     assert accepted_length_text(2.345, RULES) == "mean accepted length 2.35; rejected up to 1.05"
     assert accepted_length_text(None, RULES) == "mean accepted length: not told by the engine"
     assert repeats_text(5) == "5 repeats per arm and concurrency"
