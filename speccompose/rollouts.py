@@ -24,8 +24,14 @@ from speccompose.fleet.file import Fleet
 from speccompose.fleet.fleet_plan import FleetDraft
 from speccompose.fleet.lock import holder, is_alive
 from speccompose.fleet.operate import Operator, Tools, Verb
-from speccompose.fleet.phases import DONE
-from speccompose.fleet.plan_file import BUNDLES, check_inventory, load_plan, write_plan
+from speccompose.fleet.plan_file import (
+    BUNDLES,
+    JOURNAL,
+    PLAN,
+    check_inventory,
+    load_plan,
+    write_plan,
+)
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rendered import RenderedFile, RenderedStack
 from speccompose.vocab.rollout_journal import Entry
@@ -73,6 +79,18 @@ def new_folder(fleet: Fleet, draft: FleetDraft) -> Path:
     return fleets.sealed_folder(fleet, draft)
 
 
+def reviewed(fleet: Fleet, named: str, draft: FleetDraft) -> FleetPlan:
+    """The sealed plan of that id, as somebody has read it (S1); ``draft`` is the fleet of now.
+
+    Raises:
+        MismatchError: status 19; the fleet is another one than was planned.
+        UsageError: there is none of that id.
+    """
+    plan = load_plan(fleets.rollout_folder(fleet, named))
+    check_inventory(plan, draft.plan.boards)
+    return plan
+
+
 def dry_run(fleet: Fleet, folder: Path) -> tuple[CheckRow, ...]:
     """What a rollout would do with every board; boards are probed, nothing is changed (S26)."""
     plan = load_plan(folder)
@@ -82,15 +100,16 @@ def dry_run(fleet: Fleet, folder: Path) -> tuple[CheckRow, ...]:
 
 def drift(fleet: Fleet, folder: Path) -> tuple[DriftRow, ...]:
     """Whether every board runs what the last rollout left it with (S25)."""
-    state = operate.read_state(folder)
-    calls = [board_call(state, board) for board in state.boards.values() if board.phase in DONE]
+    standing = further.standing(_states(folder))
+    calls = [board_call(state, state.boards[name]) for name, state in standing.items()]
+    plan = load_plan(folder)
     if not calls:
         raise UsageError(
-            f"{state.plan.rollout} has left no board with its release",
+            f"{plan.rollout} has left no board with its release",
             hint="speccompose fleet status shows where it stands",
             code="nothing_deployed",
         )
-    with opened(state.plan, folder, fleet) as engine:
+    with opened(plan, folder, fleet) as engine:
         return find_drift(calls, engine)
 
 
@@ -115,19 +134,41 @@ def is_carried_out(folder: Path) -> bool:
 
 
 def late(folder: Path) -> tuple[str, ...]:
-    """Boards that a completed rollout left without its release."""
-    return further.late_boards(operate.read_state(folder))
+    """Boards that a completed rollout left without its release, and that nothing brought it."""
+    states = _states(folder)
+    standing = further.standing(states)
+    return tuple(name for name in further.late_boards(states[0]) if name not in standing)
+
+
+def brought_later(folder: Path) -> tuple[str, ...]:
+    """Rollouts that followed a release up and whose boards still have it, newest last."""
+    later = [state.plan.rollout for state in further.standing(_states(folder)).values()]
+    return tuple(dict.fromkeys(name for name in later if name != folder.name))
+
+
+def _states(folder: Path) -> list[RolloutState]:
+    """A release's state, then those of the rollouts that followed it up, as they came."""
+    state = operate.read_state(folder)
+    found = []
+    for path in folder.parent.glob("r-*"):
+        if path == folder or not (path / JOURNAL).exists() or not (path / PLAN).exists():
+            continue
+        plan = load_plan(path)
+        if plan.kind != "release" and plan.counter == state.plan.counter:
+            found.append(((path / JOURNAL).stat().st_mtime_ns, path))
+    return [state, *(operate.read_state(path) for _, path in sorted(found))]
 
 
 def last_completed(fleet: Fleet) -> Path:
-    """The folder of the last rollout that went through.
+    """The folder of the last release that went through.
 
     Raises:
         UsageError: there is none.
     """
     kept = fleets.rollouts_of(fleet)
     states = [(path, operate.read_state(path)) for path in kept.glob("r-*") if path.is_dir()]
-    done = [(path, state) for path, state in states if further.completed(state)]
+    releases = [pair for pair in states if pair[1].plan.kind == "release"]
+    done = [(path, state) for path, state in releases if further.completed(state)]
     if not done:
         raise UsageError(
             "no rollout of this fleet has gone through yet",

@@ -36,12 +36,23 @@ YES = click.option("--yes", is_flag=True, help="do not ask before boards are cha
 
 @click.command()
 @FLEET
+@click.option("--rollout", metavar="ID", help="the plan that was reviewed, not a new one")
 @click.option("--check", is_flag=True, help="probe boards and say what would happen, no more")
+@click.option("--allow-downgrade", is_flag=True, help="boards may take a release older than theirs")
 @YES
 @REASON
 @TAKE_OVER
 @AS_JSON
-def run(file: Path, check: bool, yes: bool, reason: str, take_over: bool, as_json: bool) -> int:
+def run(  # noqa: PLR0913 - one parameter per option
+    file: Path,
+    rollout: str | None,
+    check: bool,
+    allow_downgrade: bool,
+    yes: bool,
+    reason: str,
+    take_over: bool,
+    as_json: bool,
+) -> int:
     """Plan, show, ask, and roll out wave by wave; stop at the first sign of trouble.
 
     Ctrl-C pauses: what runs ends, nothing new starts; `fleet resume` goes on. Every board decides
@@ -49,16 +60,18 @@ def run(file: Path, check: bool, yes: bool, reason: str, take_over: bool, as_jso
     """
     asked = opened(file, boards=True)
     draft = fleets.draft_plan(asked.fleet, asked.settings, asked.catalog)
-    status = plan_status(draft.plan)
+    plan = draft.plan if rollout is None else rollouts.reviewed(asked.fleet, rollout, draft)
+    status = plan_status(plan)
     if not as_json or status is not ExitStatus.DONE:
-        echo(plan_lines(draft.plan), err=as_json)
+        echo(plan_lines(plan), err=as_json)
     if status is not ExitStatus.DONE:
         return int(status)
-    folder = rollouts.new_folder(asked.fleet, draft)
+    folder = asked.folder(plan.rollout) if rollout else rollouts.new_folder(asked.fleet, draft)
     if check:
         return show_check(asked, folder, as_json)
-    confirm(f"roll {draft.plan.rollout} out to {len(draft.plan.boards)} boards", yes)
-    return carried_out(asked, folder, "run", operator(reason, take_over), as_json)
+    confirm(f"roll {plan.rollout} out to {len(plan.boards)} boards", yes)
+    who = operator(reason, take_over, allow_downgrade)
+    return carried_out(asked, folder, "run", who, as_json)
 
 
 @click.command()
@@ -148,7 +161,9 @@ def rollback(
     """Take a rollout that went through back: every board returns to its release before."""
     asked = opened(file, boards=True)
     folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
-    confirm(f"take {folder.name} back on every board", yes)
+    for later in rollouts.brought_later(folder):
+        echo(f"note: boards of {later} keep it: fleet rollback --rollout {later}", err=True)
+    confirm(f"take {folder.name} back on every board that it reached", yes)
     return carried_out(asked, folder, "rollback", operator(reason, take_over), as_json)
 
 

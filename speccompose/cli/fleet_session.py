@@ -60,6 +60,8 @@ def opened(file: Path, *, boards: bool, facts_wanted: bool = True) -> Asked:
     )
 
 
-def operator(reason: str, take_over: bool) -> Operator:
+def operator(reason: str, take_over: bool, allow_downgrade: bool = False) -> Operator:
     """Who is asking."""
-    return Operator(actor=current_user(), reason=reason, take_over=take_over)
+    return Operator(
+        actor=current_user(), reason=reason, take_over=take_over, allow_downgrade=allow_downgrade
+    )

@@ -14,7 +14,7 @@ from speccompose.device import board_report, drift, state
 from speccompose.device.errors import DeviceError
 from speccompose.device.incoming import incoming_folder
 from speccompose.device.order import Order
-from speccompose.device.paths import Roots
+from speccompose.device.paths import Roots, StackPaths
 from speccompose.device.ports import Ports
 from speccompose.device.work import is_running
 from speccompose.device.work_file import APPLY, ROLLBACK, Work, load_work
@@ -70,6 +70,9 @@ def _report(name: str, roots: Roots, ports: Ports) -> Report:
         return {**report, **_not_there_yet(work, running)}
     if running == APPLY and base["state"] == state.UNCONFIRMED:
         report["state"] = state.CHECKING
+    if running is None and work.action == APPLY and base["state"] == state.UNCONFIRMED:
+        # Its unit died in the measurement or the long prompt: what was asked for was not shown.
+        report.update({} if work.ended else {"reason": "interrupted"})
     if work.code is not None and not report["reason"]:
         report.update(reason=work.code, message=work.message)
     return report
@@ -103,5 +106,6 @@ def _unfit(name: str, roots: Roots, asked: Asked, ports: Ports) -> List[Report]:
 def _drift(name: str, roots: Roots, ports: Ports) -> List[str]:
     try:
         return [item.code for item in drift.drift(name, roots, ports=ports)]
-    except DeviceError:
-        return []  # nothing is installed, or docker does not answer: other words say that
+    except DeviceError as error:
+        installed = state.linked_digest(StackPaths(name, roots).current) is not None
+        return [error.code or "unknown"] if installed else []

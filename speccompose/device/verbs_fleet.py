@@ -33,7 +33,7 @@ def _receive(options: argparse.Namespace) -> Report:
 def _start(options: argparse.Namespace) -> Report:
     from speccompose.device import rollout_report, work
 
-    job, roots, ports = _job(options), roots_of(options), this_board()
+    job, roots, ports = job_of(options), roots_of(options), this_board()
     undo = (*_us(options), "recover", job.stack)
     work.begin(job, (*_us(options), *_again(options)), roots, ports=ports, afterwards=undo)
     return rollout_report.rollout_report(job.stack, roots, rollout_report.Asked(), ports=ports)
@@ -42,7 +42,7 @@ def _start(options: argparse.Namespace) -> Report:
 def _work(options: argparse.Namespace) -> Report:
     from speccompose.device import board_token, hub, interrupts, pull, work
 
-    job, roots = _job(options), roots_of(options)
+    job, roots = job_of(options), roots_of(options)
     sources = pull.Sources(hub.Hub(options.hub or _HUB, board_token.board_token()))
     with interrupts.signals_interrupt():
         done = work.carry_out(job, roots, ports=this_board(), sources=sources, say=options.say)
@@ -90,7 +90,8 @@ def _told(done: "Enrolled") -> Report:
     return {**done._asdict(), "changed": done.changed}
 
 
-def _job(options: argparse.Namespace) -> "Job":
+def job_of(options: argparse.Namespace) -> "Job":
+    """What the words of `start` and `work` order."""
     from speccompose.device import order, work
 
     limits = work.limits_of(

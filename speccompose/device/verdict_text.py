@@ -13,7 +13,6 @@ from speccompose.device.acceptance_file import Rules
 from speccompose.device.intervals import Ratio
 from speccompose.device.looks import CONFIDENCE
 
-
 _OPEN_PCT = 999
 
 
@@ -86,7 +85,7 @@ def _change(ratio: Ratio) -> str:
 
 
 def _percent(ratio: float) -> str:
-    """A change in percent; what few and scattered repeats leave quite open is not told to a digit."""
+    """A change in percent; what few, scattered repeats leave open is not told to a digit."""
     change = 100.0 * (ratio - 1.0)
     return f"{change:+.1f}" if change < _OPEN_PCT else f"over {_OPEN_PCT:+d}"
 

@@ -4,12 +4,13 @@ Layer: fleet. Only the last completed release is ever applied again (S18), in cl
 through the same gates; one that was halted never is.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from speccompose.errors import ExitStatus, UsageError
+from speccompose.fleet.phases import DONE
 from speccompose.fleet.plan_file import inventory_hash, rollout_id
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.waves import waves
@@ -33,6 +34,19 @@ def late_boards(state: RolloutState) -> tuple[str, ...]:
     return tuple(name for name, board in state.boards.items() if board.phase in LATE)
 
 
+def standing(states: Sequence[RolloutState]) -> dict[str, RolloutState]:
+    """Each board that has the release -> the rollout that brought it last; ``states`` are the
+    release's own and those that followed it up, in their order."""
+    found: dict[str, RolloutState] = {}
+    for state in states:
+        for name, board in state.boards.items():
+            if board.phase in DONE:
+                found[name] = state
+            elif board.phase in ("reverted", "failed") and state.mode == "finished":
+                found.pop(name, None)
+    return found
+
+
 def again(state: RolloutState, names: Collection[str], kind: PlanKind) -> FleetPlan:
     """The same release for these boards: what their class got in the end, fallbacks included.
 
@@ -48,7 +62,7 @@ def again(state: RolloutState, names: Collection[str], kind: PlanKind) -> FleetP
         )
     stacks = _as_it_ended(state)
     boards = tuple(
-        replace(board, stack=state.boards[board.id].bundle, before=None)
+        replace(board, stack=_as_its_class(state, board.id), before=None)
         for board in state.plan.boards
         if board.id in names and board.id in state.boards
     )
@@ -59,6 +73,14 @@ def again(state: RolloutState, names: Collection[str], kind: PlanKind) -> FleetP
             code="nothing_left",
         )
     return _numbered(state, boards, stacks, kind)
+
+
+def _as_its_class(state: RolloutState, name: str) -> str:
+    """The bundle that a board gets: the plain one where its class's canary rejected the other."""
+    board = state.boards[name]
+    plain = state.plain(board)
+    rejected = (board.board_class, board.digest) in state.fallbacks
+    return plain.bundle if rejected and plain is not None else board.bundle
 
 
 def _numbered(

@@ -33,6 +33,12 @@ _CONNECTING = re.compile(
     re.IGNORECASE,
 )
 
+_MIDWAY = re.compile(
+    r"read from remote host|write failed|client_loop|packet_write|timeout, server|broken pipe",
+    re.IGNORECASE,
+)
+"""ssh's words for a session that was open: what was ordered may have been done."""
+
 
 def outcome_of(board: str, event: str, result: Mapping[str, object]) -> BoardResult:
     """The outcome of one terminal event; ``result`` is the module's JSON, or Ansible's own."""
@@ -51,7 +57,8 @@ def outcome_of(board: str, event: str, result: Mapping[str, object]) -> BoardRes
 
 
 def _unreachable(board: str, said: str) -> BoardResult:
-    for pattern, outcome, reason in _KINDS:
+    broken = _MIDWAY.search(said) is not None
+    for pattern, outcome, reason in () if broken else _KINDS:
         if pattern.search(said):
             return BoardResult(
                 board=board, outcome=outcome, reason=reason, message=_last_line(said)

@@ -4,6 +4,7 @@ Layer: fleet. Pure. Ansible's own ideas of batches and failures are switched off
 rollout go on after a failure (GH ansible/ansible#82834, #86574); the wave decision is ours.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 
 from speccompose.errors import UsageError
@@ -111,14 +112,16 @@ def inventory(
 
 
 def _variables(reach: Reach, call: str) -> dict[str, object]:
-    files = " ".join(reach.known_hosts)
+    _refuse_templates(reach)
+    # ssh splits the value at spaces by itself, so each file is quoted within it.
+    files = " ".join(f'"{file}"' for file in reach.known_hosts)
     options = [
         "-o StrictHostKeyChecking=yes",
-        f'-o "UserKnownHostsFile={files}"',
+        f"-o {shlex.quote(f'UserKnownHostsFile={files}')}",
         "-o GlobalKnownHostsFile=/dev/null",
     ]
     if reach.jump is not None:
-        options.append(f"-o ProxyJump={reach.jump}")
+        options.append(f"-o {shlex.quote(f'ProxyJump={reach.jump}')}")
     variables: dict[str, object] = {
         "ansible_connection": "ssh",
         "ansible_host": reach.host,
@@ -133,6 +136,23 @@ def _variables(reach: Reach, call: str) -> dict[str, object]:
         variables["ansible_ssh_private_key_file"] = reach.key
         variables["ansible_ssh_extra_args"] = "-o IdentitiesOnly=yes"
     return variables
+
+
+def _refuse_templates(reach: Reach) -> None:
+    """Ansible would run what stands between braces; no path of ours may hold any.
+
+    Raises:
+        UsageError: status 2, naming it.
+    """
+    words = (reach.host, reach.user, reach.key, reach.jump, *reach.known_hosts)
+    for word in words:
+        if word is not None and any(mark in word for mark in ("{{", "{%", "{#", '"')):
+            raise UsageError(
+                f"{word} cannot be handed to Ansible",
+                ["it holds a quote, or braces that Ansible takes for a template"],
+                hint="give the folder or file another name",
+                code="template_in_path",
+            )
 
 
 def forks(count: int, cores: int) -> int:

@@ -23,9 +23,10 @@ def start(call: BoardCall, action: Action, hub: str | None = None) -> tuple[str,
     """Start an action in the board's transient unit; ``hub``: where its weights come from."""
     limits = call.deadlines
     argv = [HELPER, "start", action, call.stack, "--rollout", call.rollout]
+    argv += ["--digest", call.digest]
     if action == "rollback":
         return (*argv, "--within", str(limits.rollback_s))
-    argv += ["--digest", call.digest, "--counter", str(call.counter)]
+    argv += ["--counter", str(call.counter)]
     if action == "stage":
         mirror = ("--hub", hub) if hub is not None else ()
         return (*argv, "--within", str(limits.stage_s), *mirror)

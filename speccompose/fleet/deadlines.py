@@ -59,6 +59,7 @@ def board_call(state: RolloutState, board: BoardState) -> BoardCall:
         bundle=board.bundle,
         accept=accept_mode(state, board),
         counter=state.plan.counter,
+        allow_downgrade=state.allow_downgrade,
         long_prompt=board.wave == 0,
         deadlines=call_deadlines(state, board),
     )

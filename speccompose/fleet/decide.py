@@ -57,7 +57,7 @@ def _forward(state: RolloutState, policy: RolloutPolicy, now: Now) -> tuple[Roll
         return gate_steps(state, policy, now)
     new = new_steps(state, policy, now)
     if running or new:
-        return (*new, *running)
+        return (*running, *new)
     if state.active():
         return (Wait(until=next_due(state, policy, now)),)
     return gate_steps(state, policy, now)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from speccompose.fleet.actions import Now, Record, RolloutStep, Wait
 from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.decide_boards import BATCH, command, end_steps, next_due, running_steps
-from speccompose.fleet.decide_wave import halted_status, lost_boards
+from speccompose.fleet.decide_wave import halted_status, lost_boards, scope_waves
 from speccompose.fleet.phases import IN_FLIGHT
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.rollout_journal import Entry
@@ -60,22 +60,13 @@ def _aborted(board: BoardState) -> Entry:
 def _to_take_back(state: RolloutState, policy: RolloutPolicy) -> Iterator[BoardState]:
     """Committed boards within the scope, the lost ones among them, as many as may go at once."""
     busy = Counter(board.planned.site for board in _reverting(state))
-    for number in _scope(state):
+    for number in scope_waves(state):
         for board in state.every(("committed", "failed"), number):
             if board.fault or not board.committed:  # a faulty one is taken back anyway
                 continue
             if busy[board.planned.site] < policy.max_pulls:
                 busy[board.planned.site] += 1
                 yield board
-
-
-def _scope(state: RolloutState) -> range:
-    """Waves that are taken back."""
-    if state.scope == "all":
-        return range(len(state.waves))
-    if state.scope == "wave":
-        return range(max(state.wave, 0), state.wave + 1)
-    return range(0)
 
 
 def _reverting(state: RolloutState) -> list[BoardState]:

@@ -20,6 +20,10 @@ from speccompose.vocab.rollout_policy import RolloutPolicy
 BATCH: Final = 200
 """Boards of one engine call: results of a large wave come in while the next boards are asked."""
 
+BESIDE: Final = 20
+"""Boards of one call while others wait for their confirmation: a call ends with its slowest board,
+and a push over a bad network must not outlast the timers of boards that have proved themselves."""
+
 _MS: Final = 1000
 _WAITED_FOR: Final[tuple[Phase, ...]] = (*POLLED, "pushing")
 
@@ -127,12 +131,13 @@ def new_steps(state: RolloutState, policy: RolloutPolicy, now: Now) -> tuple[Rol
     if closed:
         return tuple(Record(entry=_line(board, "deferred", "window")) for board in closed)
     room = max(0, policy.max_parallel - len(state.within("applying")))
-    ahead = BATCH - state.count(("pushing", "pushed"))
+    batch = BESIDE if state.count(("applying", "unconfirmed")) else BATCH
+    ahead = min(BATCH - state.count(("pushing", "pushed")), batch)
     steps = (
         command("apply", islice(state.within("staged").values(), room)),
         command("stage", _by_mirror(state, policy)),
         command("push", islice(state.within("ready").values(), max(0, ahead))),
-        command("probe", islice(_unasked(state, policy, now), BATCH)),
+        command("probe", islice(_unasked(state, policy, now), batch)),
     )
     return tuple(step for step in steps if step is not None)
 

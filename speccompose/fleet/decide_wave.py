@@ -16,7 +16,6 @@ from speccompose.vocab.rollout_policy import RolloutPolicy, WaveRule
 
 _MS: Final = 1000
 _STUCK: Final[tuple[Phase, ...]] = ("stuck", "unreverted")
-_WITHOUT: Final[tuple[Phase, ...]] = ("pending", "ineligible", "failed", "inconclusive")
 
 
 def allowed_failures(rule: WaveRule, size: int) -> int:
@@ -131,15 +130,24 @@ def final_status(state: RolloutState) -> ExitStatus:
     waves = range(len(state.waves))
     if any(state.count(_STUCK, number) for number in waves):
         return ExitStatus.ROLLBACK_INCOMPLETE
-    if any(state.count(_WITHOUT, number) for number in waves):
-        return ExitStatus.PENDING
-    return ExitStatus.DONE
+    done = sum(state.count((*DONE, "skipped"), number) for number in waves)
+    return ExitStatus.DONE if done == len(state.boards) else ExitStatus.PENDING
 
 
 def halted_status(state: RolloutState) -> ExitStatus:
     """How a rollout that was taken back ends: 10, or 14 where a board could not be."""
     stuck = any(state.count(_STUCK, number) for number in range(len(state.waves)))
-    if stuck:
+    kept = any(b.committed for n in scope_waves(state) for b in state.every(("failed",), n))
+    if stuck or kept:
         return ExitStatus.ROLLBACK_INCOMPLETE
     asked_for = state.reason == "rollback"
     return ExitStatus.DONE if asked_for else ExitStatus.ROLLOUT_HALTED
+
+
+def scope_waves(state: RolloutState) -> range:
+    """Waves that are taken back."""
+    if state.scope == "all":
+        return range(len(state.waves))
+    if state.scope == "wave":
+        return range(max(state.wave, 0), state.wave + 1)
+    return range(0)

@@ -107,8 +107,9 @@ def merged(text: str, keys: Iterable[HostKey]) -> str:
 
 
 def _scan(reach: Reach, ask: Ask) -> tuple[HostKey, ...]:
-    argv = ("ssh-keyscan", "-T", str(SCAN_S), "-p", str(reach.port), "--", reach.host)
-    answer = ask(argv, SCAN_S + 5.0)
+    way = () if reach.jump is None else _through(reach.jump)
+    argv = (*way, "ssh-keyscan", "-T", str(SCAN_S), "-p", str(reach.port), "--", reach.host)
+    answer = ask(argv, SCAN_S + (5.0 if reach.jump is None else 20.0))
     if answer.returncode == NOT_FOUND:
         raise UsageError(
             "ssh-keyscan is not installed here",
@@ -117,6 +118,13 @@ def _scan(reach: Reach, ask: Ask) -> tuple[HostKey, ...]:
         )
     keys = parse_known_hosts(answer.stdout)
     return tuple(HostKey(where=place_of(reach), kind=key.kind, key=key.key) for key in keys)
+
+
+def _through(jump: str) -> tuple[str, ...]:
+    """ssh-keyscan knows no way around: the last host on the way looks for us."""
+    *before, last = jump.split(",")
+    way = ("-J", ",".join(before)) if before else ()
+    return ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *way, f"ssh://{last}")
 
 
 def _best(keys: tuple[HostKey, ...]) -> HostKey | None:

@@ -27,7 +27,7 @@ class KnownBoard(Frozen, frozen=True, kw_only=True):
 
 
 class KnownFleet(Frozen, frozen=True, kw_only=True):
-    """``last``: the last rollout that went through (0 or 13); ``counter``: the highest release
+    """``last``: the last release that went through (0 or 13); ``counter``: the highest release
     counter that was given out, and ``release`` what it was given for."""
 
     last: str | None = None
@@ -52,9 +52,10 @@ def remembered(known: KnownFleet, state: RolloutState) -> KnownFleet:
             boards[name] = msgspec.structs.replace(before, digest=None)
     through = state.mode == "finished" and state.status in (ExitStatus.DONE, ExitStatus.PENDING)
     taken_back = state.reason == "rollback"
+    is_release = state.plan.kind == "release"  # what follows it up brings no other one
     return msgspec.structs.replace(
         known,
-        last=state.plan.rollout if through and not taken_back else known.last,
+        last=state.plan.rollout if through and is_release and not taken_back else known.last,
         counter=max(known.counter, state.plan.counter),
         release=state.plan.rollout if state.plan.counter > known.counter else known.release,
         boards=boards,

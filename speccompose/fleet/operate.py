@@ -18,7 +18,7 @@ from speccompose.fleet.controller import SKIPPABLE, Controller
 from speccompose.fleet.engine import Engine
 from speccompose.fleet.fleet_refusal import refuse_refused
 from speccompose.fleet.journal import FileJournal
-from speccompose.fleet.known import read_known, remembered, write_known
+from speccompose.fleet.known import KnownFleet, read_known, remembered, write_known
 from speccompose.fleet.lock import Owner, holder, is_alive, operator_lock, this_process
 from speccompose.fleet.plan_file import JOURNAL, PLAN, load_plan
 from speccompose.fleet.requests import Requests, ask
@@ -33,11 +33,14 @@ Started = Callable[[Controller], None]
 
 
 class Operator(Frozen, frozen=True, kw_only=True):
-    """Who does it, and why; ``take_over``: also from somebody whose process is gone."""
+    """Who does it, and why; ``take_over``: also from somebody whose process is gone;
+    ``allow_downgrade``: of `run`, boards may take a release older than theirs (S28).
+    """
 
     actor: str
     reason: str = ""
     take_over: bool = False
+    allow_downgrade: bool = False
 
 
 class Tools(Frozen, frozen=True, kw_only=True):
@@ -67,20 +70,22 @@ def carry_out(folder: Path, verb: Verb, operator: Operator, tools: Tools) -> Exi
         if verb == "run":
             refuse_refused(plan)
             _refuse_beside_others(rollouts, folder)
-        last = read_known(rollouts).last
-        if verb == "rollback" and last is not None and last != plan.rollout:
-            raise _not_the_last(plan, last)
+        if verb == "rollback":
+            _refuse_older(plan, read_known(rollouts))
+        inbox = Requests(folder)
+        if verb == "run":
+            inbox()  # asked of a run that has ended: not of this one
         journal = FileJournal(folder / JOURNAL, plan, operator.actor)
         try:
             controller = Controller(
                 journal,
                 tools.engine,
                 tools.clock,
-                inbox=Requests(folder),
+                inbox=inbox,
                 watcher=tools.watcher,
                 nap_s=tools.nap_s,
             )
-            _begin(controller, verb, before)
+            _begin(controller, verb, before, operator)
             tools.started(controller)
             try:
                 return controller.run()
@@ -105,12 +110,15 @@ def request(folder: Path, entry: Entry, operator: Operator, clock: FleetClock) -
         ask(folder, entry)
         return True
     me = this_process(plan.rollout, f"{entry.event} {entry.board or ''}".strip(), "")
-    with operator_lock(folder.parent, me, take_over=operator.take_over):
+    with operator_lock(folder.parent, me, take_over=operator.take_over) as before:
         journal = FileJournal(folder / JOURNAL, plan, operator.actor)
         try:
             _refuse_senseless(entry, journal.state)
+            now = Now(t=journal.state.t, wall=clock.wall())
+            if before is not None:
+                journal.record(Entry(event="took_over", reason=before.label), now)
             if entry.event == "board":
-                journal.record(entry, Now(t=journal.state.t, wall=clock.wall()))
+                journal.record(entry, now)
         finally:
             journal.close()
     return False
@@ -142,13 +150,14 @@ def read_state(folder: Path) -> RolloutState:
     return state
 
 
-def _begin(controller: Controller, verb: Verb, before: Owner | None) -> None:
+def _begin(controller: Controller, verb: Verb, before: Owner | None, operator: Operator) -> None:
     """The lines that open this controller's part of the journal."""
     state = controller.state
     if verb == "run":
         if state.mode not in ("new", "finished"):
             raise _has_begun(state)
-        controller.open(before.label if before is not None else None)
+        taken_from = before.label if before is not None else None
+        controller.open(taken_from, allow_downgrade=operator.allow_downgrade)
     elif verb == "resume":
         if state.mode in ("new", "finished"):
             raise _nothing_to("resume", state)
@@ -161,7 +170,8 @@ def _begin(controller: Controller, verb: Verb, before: Owner | None) -> None:
             raise _nothing_to(verb, state)
         if verb == "rollback" and not any(b.committed for b in state.boards.values()):
             raise _nothing_brought(state)
-        controller.take_back("rollback" if verb == "rollback" else "operator")
+        reason = "rollback" if verb == "rollback" else "operator"
+        controller.take_back(reason, before.label if before is not None else None)
 
 
 def _refuse_senseless(entry: Entry, state: RolloutState) -> None:
@@ -179,10 +189,13 @@ def _refuse_senseless(entry: Entry, state: RolloutState) -> None:
         raise _nothing_to("pause" if entry.event == "pausing" else "abort", state)
 
 
-def _not_the_last(plan: FleetPlan, last: str) -> UsageError:
-    return UsageError(
+def _refuse_older(plan: FleetPlan, known: KnownFleet) -> None:
+    follows_last = plan.kind != "release" and plan.counter == known.counter
+    if known.last is None or known.last == plan.rollout or follows_last:
+        return
+    raise UsageError(
         f"{plan.rollout} is not the release that went through last",
-        [f"that is {last}"],
+        [f"that is {known.last}"],
         hint="boards keep one release to go back to: the last one is rolled back",
         code="not_the_last",
     )

@@ -73,6 +73,7 @@ class RolloutState:
         self.bake_since: int | None = None
         self.bake_until: int | None = None
         self.opened_at = 0
+        self.allow_downgrade = False
         self.t = 0
         self.status: int | None = None
         self.reason: str | None = None
@@ -156,6 +157,7 @@ class RolloutState:
         for board in self.boards.values():
             board.run = self.run
         self.mode = "running"
+        self.allow_downgrade = entry.allow_downgrade
         self.t = self.opened_at = entry.t
 
     def _resumed(self, entry: Entry) -> None:
@@ -178,6 +180,8 @@ class RolloutState:
             self.waves[board.wave][phase][board.id] = board
             self.live[board.wave] += (phase in _ACTIVE) - (board.phase in _ACTIVE)
             self._entered(board, phase, entry)
+        if phase in ("reverted", "failed") and entry.evidence is not None:
+            board.committed = False  # the board said so; one that is only lost may still run it
         board.reason = entry.reason
         board.until = entry.until
         if entry.verdict is not None:
@@ -211,8 +215,6 @@ class RolloutState:
             length = entry.accepted_length or board.accepted_length
             if length is not None:
                 self.lengths.setdefault((board.board_class, board.digest), length)
-        elif phase == "reverted" or (phase == "failed" and entry.reason != "lost"):
-            board.committed = False
 
     def _touched(self, board: BoardState, t: int, *, answered: bool) -> None:
         board.touched = t

@@ -144,6 +144,7 @@ class SimulatedBoard:
             digest=self.digest,
             previous=self.previous,
             reason=self.reason,
+            healthy=self.digest is not None,
             restarts=restarts,
             accepted_length=self.length,
             verdict=self.verdict,

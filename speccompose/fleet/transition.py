@@ -11,7 +11,7 @@ import msgspec
 
 from speccompose.fleet.actions import CommandKind, Now
 from speccompose.fleet.board_state import BoardState
-from speccompose.fleet.deadlines import phase_deadline
+from speccompose.fleet.deadlines import accept_mode, phase_deadline
 from speccompose.fleet.phases import DONE, FAILED, IN_FLIGHT, UNSTARTED
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.windows import is_open
@@ -40,7 +40,7 @@ def after_result(
     report = result.report
     if result.outcome == "ok":
         if kind == "push" and board.phase == "pushing":
-            return change(board, "pushed", None, report)
+            return _received(board, report)
         if report is None:
             return None
         if board.phase in DONE:
@@ -100,14 +100,13 @@ def _strange(state: RolloutState, board: BoardState, report: BoardReport, now: N
         return _declined(state, board, report)
     if report.running is not None or report.state in _BUSY:
         return _deferred(board, "locked", report)
-    if report.hold is not None:
-        return _deferred(board, "hold", report)
-    if report.unfit:
-        codes = ", ".join(unfit.code for unfit in report.unfit)
-        return change(board, "ineligible", codes, report)
     if runs(report, board.digest):
         same = change(board, "already", None, report)
         return replace(same, restarts=report.restarts)
+    if report.hold is not None:
+        return _deferred(board, "hold", report)
+    if report.unfit:
+        return _ineligible(board, report)
     if board.phase in IN_FLIGHT and (board.phase != "applying" or board.probes):
         return change(board, "failed", "forgotten", report)
     if board.phase in FAILED:
@@ -128,8 +127,20 @@ def runs(report: BoardReport, digest: str) -> bool:
 
     The last transaction need not have brought it: one that was rolled back since left it there.
     """
-    well = report.state not in _UNWELL and report.healthy is not False and not report.drift
+    well = report.state not in _UNWELL and report.healthy is True and not report.drift
     return report.digest == digest and well
+
+
+def _received(board: BoardState, report: BoardReport | None) -> Entry:
+    """The bundle is there, and with it the board knows whether it could be deployed (S24)."""
+    if report is not None and report.unfit:
+        return _ineligible(board, report)
+    return change(board, "pushed", None, report)
+
+
+def _ineligible(board: BoardState, report: BoardReport) -> Entry:
+    codes = ", ".join(unfit.code for unfit in report.unfit)
+    return change(board, "ineligible", codes, report)
 
 
 def _deferred(board: BoardState, reason: str, report: BoardReport) -> Entry | None:
@@ -166,8 +177,16 @@ def _unconfirmed(
 
 
 def objection(state: RolloutState, board: BoardState, report: BoardReport) -> str | None:
-    """Why a board that proved itself is not confirmed all the same (rules section 6)."""
+    """Why a board that proved itself is not confirmed all the same (rules section 6).
+
+    What was ordered and did not come to its end is no pass: neither a long prompt that broke it
+    off nor a measurement without a verdict.
+    """
     verdict = report.verdict
+    if report.reason is not None:
+        return report.reason
+    if verdict is None and accept_mode(state, board) == "measure":
+        return "invalid"
     if verdict in ("inconclusive", "invalid", "rejected"):
         return verdict
     if verdict == "marginal" and state.policy.strict:
@@ -206,11 +225,12 @@ def _under_way(
     if board.phase in ("declining", "reverting", "unconfirmed"):
         return None
     phase: Phase = "ready"
+    spent = board.phase == "applying" and (board.probes or board.tries >= _MOST_TRIES)
     if report.running == "apply" or report.state in ("switching", "checking", "rolling_back"):
         phase = "applying"
     elif report.running == "stage":
         phase = "staging"
-    elif board.phase == "applying" and (board.probes or board.tries >= _MOST_TRIES):
+    elif spent or board.phase in FAILED:  # a start that came to nothing is not tried again
         return change(board, "failed", report.reason or "not_started", report)
     elif report.state == "staged":
         phase = "staged"
@@ -230,8 +250,10 @@ def _watched(board: BoardState, report: BoardReport) -> Entry | None:
     """A board in the bake: any sign of trouble is a failure of the release (S7)."""
     if report.restarts > board.restarts:
         reason = "restarted"
-    elif report.healthy is False or report.state in ("degraded", "stopped", "stuck"):
+    elif report.healthy is not True or report.state in ("degraded", "stopped", "stuck"):
         reason = "unhealthy"
+    elif report.drift:
+        reason = report.drift[0]
     elif report.digest != board.digest:
         reason = "changed"
     else:
@@ -249,7 +271,8 @@ def _failed(board: BoardState, kind: CommandKind, result: BoardResult) -> Entry:
         return replace(change(board, "deferred", reason, result.report), message=result.message)
     if not starting and reason != "identity":
         return Entry(event="missed", boards=(board.id,))
-    entry = change(board, "failed", reason, result.report)
+    phase: Phase = "unreverted" if board.phase == "reverting" else "failed"
+    entry = change(board, phase, reason, result.report)
     return replace(entry, message=result.message, fault=False)
 
 

@@ -23,6 +23,16 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 
 Address = Annotated[str, Meta(pattern=r"^[A-Za-z0-9\[][A-Za-z0-9.:%_\]-]{0,252}$")]
 User = Annotated[str, Meta(pattern=r"^[a-z_][a-z0-9_.-]{0,31}\$?$")]
+File = Annotated[str, Meta(pattern=r"^[^{}\\\"'`\x00-\x1f\x7f]+$", max_length=4096)]
+"""A path: no quotes, braces or line ends, since it comes into ssh's options and an inventory."""
+Jump = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z_][a-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?"
+        r"(,([a-z_][a-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?)*$"
+    ),
+]
+"""Hosts on the way, as ssh's ProxyJump takes them: user@host:port, comma, the next."""
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Clock = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
@@ -87,7 +97,7 @@ class SiteEntry(Frozen, frozen=True, kw_only=True):
     registries: Mapping[str, str] = {}
     models: str | None = None
     sealed: bool = False
-    jump: str | None = None
+    jump: Jump | None = None
 
 
 class WindowEntry(Frozen, frozen=True, kw_only=True):
@@ -108,12 +118,12 @@ class SshSettings(Frozen, frozen=True, kw_only=True):
 
     user: User | None = None
     port: Port = 22
-    key: str | None = None
-    known_hosts: str = "known_hosts"
-    ca: str | None = None
-    jump: str | None = None
+    key: File | None = None
+    known_hosts: File = "known_hosts"
+    ca: File | None = None
+    jump: Jump | None = None
     sudo: bool = True
-    sign_key: str | None = None
+    sign_key: File | None = None
     sign_days: Annotated[int, Meta(ge=1, le=3650)] = 30
 
 

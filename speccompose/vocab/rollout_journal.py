@@ -62,7 +62,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``board`` lines: ``was`` -> ``phase`` with ``reason``; ``digest`` is what the board is to get,
     ``until`` a deadline in rollout time, ``evidence`` the hash of the report that decided it,
     ``fault`` a failure whose rollback is still to come, ``verdict`` and the speeds what its own
-    A/B gave. ``seen`` and ``missed``: ``boards``
+    A/B gave.
+    ``allow_downgrade`` of `opened`: boards may take a release older than theirs (S28).
+    ``seen`` and ``missed``: ``boards``
     answered, or could not be reached, and nothing changed by it. Who decided what is drafted
     without ``seq``, ``t``, ``at`` and ``actor``: the journal stamps them.
     """
@@ -87,6 +89,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     baseline_tokens_s: float | None = None
     speculative_tokens_s: float | None = None
     fault: bool = False
+    allow_downgrade: bool = False
     evidence: str | None = None
     scope: RollbackScope | None = None
     boards: tuple[str, ...] = ()

@@ -178,7 +178,12 @@ def test_s22_with_no_controller_a_skip_is_journaled_and_a_pause_is_nothing(cli, 
 def test_nothing_is_left_to_catch_up(cli, rollout):
     assert simulated(rollout) == 0
     refused(cli("fleet", "catch-up", "--yes"), 2, "no board", "left to catch-up")
-    refused(cli("fleet", "run", "--rollout", "x"), 2, "--rollout")
+    refused(cli("fleet", "run", "--rollout", "x"), 2, "no rollout x")
+
+
+def test_s01_a_reviewed_plan_is_run_unless_the_fleet_has_changed(cli, rollout):
+    (cli.here / "fleet.yaml").write_text(fleet_text(3))
+    refused(cli("fleet", "run", "--yes", "--rollout", rollout.name), 19, "gone: ")
 
 
 def test_only_the_last_release_is_taken_back(cli, rollout):

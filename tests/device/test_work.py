@@ -1,11 +1,12 @@
 """A rollout's actions on one board, and what the board reports meanwhile and afterwards."""
 
+import argparse
 import io
 import math
 
 import pytest
 
-from speccompose.device import incoming, pull, rollout_report, state, work, work_file
+from speccompose.device import incoming, pull, rollout_report, state, verbs_fleet, work, work_file
 from speccompose.device.confirm import confirm, expire
 from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub
@@ -13,6 +14,8 @@ from speccompose.device.intervals import Ratio
 from speccompose.device.order import Order
 from speccompose.device.verdict import Verdict
 from speccompose.device.verdict_text import Comparison
+from speccompose.fleet import board_argv
+from speccompose.vocab.rollout_engine import BoardCall, CallDeadlines
 from tests.device.test_long_prompt import Reader
 from tests.device.units import FakeUnits
 
@@ -136,6 +139,58 @@ def test_s11_a_committed_release_is_taken_back_to_the_one_before(rolled):
     confirm("tiny", rolled.roots, ports=rolled.ports, rollout="r2")
     assert do(rolled, "rollback", new, "r2").code is None
     assert report(rolled)["digest"] == old
+
+
+def ordered(call: BoardCall, action: str) -> work.Job:
+    """What the board makes of the very words that a control machine sends it."""
+    parser = argparse.ArgumentParser()
+    (verb,) = [each for each in verbs_fleet.VERBS if each.name == "start"]
+    verb.arguments(parser)
+    return verbs_fleet.job_of(parser.parse_args(board_argv.start(call, action)[2:]))
+
+
+def call_for(digest: str, rollout: str) -> BoardCall:
+    limits = CallDeadlines(stage_s=60, start_s=60, acceptance_s=60, confirm_s=60, rollback_s=60)
+    return BoardCall(
+        board="b", rollout=rollout, stack="tiny", digest=digest, bundle="x", deadlines=limits
+    )
+
+
+def test_s11_the_words_of_a_rollback_take_a_committed_release_back(rolled):
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = bring(rolled, "r2", extra=(), method="none")
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout="r2")
+    assert report(rolled)["digest"] == new
+    for call in (call_for(old, "r2"), call_for(new, "r1")):  # neither is what r2 brought
+        carried(rolled, ordered(call, "rollback"))
+        assert report(rolled)["digest"] == new
+    for _ in range(2):  # a second one takes nothing more back
+        carried(rolled, ordered(call_for(new, "r2"), "rollback"))
+        assert report(rolled)["digest"] == old
+
+
+def carried(board, asked: work.Job) -> work.Work:
+    return work.carry_out(
+        asked, board.roots, ports=board.ports, sources=SOURCES, say=lambda progress: None
+    )
+
+
+def test_what_died_in_the_measurement_is_told_as_interrupted(rolled):
+    digest = bring(rolled)
+    work_file.save_work("tiny", work_file.Work("apply", ROLLOUT, digest, boot="b"), rolled.roots)
+    rolled.ports.units.states = {f"{work.UNIT}.service": "failed"}
+    assert (report(rolled)["state"], report(rolled)["reason"]) == ("unconfirmed", "interrupted")
+
+
+def test_a_docker_that_is_down_is_drift_and_no_silence(rolled):
+    digest = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    assert report(rolled, digest=digest, preflight=True)["drift"] == []
+    rolled.docker.answers = False
+    said = report(rolled, digest=digest, preflight=True)
+    assert said["drift"][0].startswith(("docker_", "no_docker"))
+    assert "healthy" not in said
 
 
 def test_s13_a_first_install_is_taken_back_to_nothing(rolled):

@@ -1,6 +1,8 @@
 """Settings that are forced: nothing of the user's own Ansible changes what a rollout does."""
 
 import json
+import shlex
+import subprocess
 
 import pytest
 from hypothesis import given
@@ -44,9 +46,33 @@ def test_host_keys_are_strict_and_ours_alone():
         "ansible_ssh_common_args"
     ]
     assert "StrictHostKeyChecking=yes" in said
-    assert '"UserKnownHostsFile=/f/known_hosts /f/ca"' in said
+    assert shlex.split(said)[3] == 'UserKnownHostsFile="/f/known_hosts" "/f/ca"'
     assert "GlobalKnownHostsFile=/dev/null" in said
     assert "accept-new" not in said
+
+
+def test_a_folder_with_a_space_is_one_file_for_ssh():
+    reach = Reach(host="h", known_hosts=("/a fleet/known_hosts",))
+    said = inventory({"a": reach}, {"a": "e30="}, {})["all"]["hosts"]["a"]
+    options = shlex.split(said["ansible_ssh_common_args"])
+    told = subprocess.run(["ssh", "-G", *options, "h"], capture_output=True, text=True, check=True)
+    assert "userknownhostsfile /a fleet/known_hosts\n" in told.stdout
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": "{{ lookup('pipe','touch x') }}"},
+        {"known_hosts": ("/a{%x%}/known_hosts",)},
+        {"known_hosts": ('/a"b/known_hosts',)},
+        {"jump": "{# x #}"},
+    ],
+)
+def test_what_ansible_would_run_is_refused(changes):
+    reach = Reach(**{"host": "h", "known_hosts": ("/k",), **changes})
+    with pytest.raises(UsageError) as caught:
+        inventory({"a": reach}, {"a": "e30="}, {})
+    assert caught.value.code == "template_in_path"
 
 
 def test_a_jump_host_and_a_key_are_taken():

@@ -80,3 +80,18 @@ def test_what_is_no_key_is_status_3():
 
 def test_hashed_names_comments_and_authorities_are_not_read():
     assert parse_known_hosts("|1|x|y ssh-ed25519 A\n# a b c\n@revoked a b c\nonly two\n") == ()
+
+
+def test_a_board_behind_a_jump_host_is_looked_at_from_there():
+    asked = []
+
+    def ask(argv, timeout_s):
+        asked.append(tuple(argv))
+        return Completed(tuple(argv), 0, f"10.0.0.1 ssh-ed25519 {KEY}\n", "")
+
+    way = Reach(host="10.0.0.1", jump="far,ops@near:2200", known_hosts=())
+    (key,) = collect({"a": way}, (), ask).new
+    assert key.where == "10.0.0.1"
+    (argv,) = asked
+    assert argv[:1] == ("ssh",)
+    assert argv[5:9] == ("-J", "far", "ssh://ops@near:2200", "ssh-keyscan")

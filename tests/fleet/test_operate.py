@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,12 +16,12 @@ from speccompose.errors import (
     UsageError,
 )
 from speccompose.fleet.actions import Now
-from speccompose.fleet.again import again, completed, late_boards
+from speccompose.fleet.again import again, completed, late_boards, standing
 from speccompose.fleet.audit import verify
 from speccompose.fleet.deadlines import board_call
 from speccompose.fleet.drift import check, drift_status, find_drift
 from speccompose.fleet.known import KnownBoard, read_known, remembered, write_known
-from speccompose.fleet.lock import operator_lock, this_process
+from speccompose.fleet.lock import LOCK, operator_lock, this_process
 from speccompose.fleet.operate import (
     Operator,
     Tools,
@@ -30,7 +31,7 @@ from speccompose.fleet.operate import (
     unfinished,
 )
 from speccompose.fleet.plan_file import JOURNAL, bundle_hash, rollout_id, write_plan
-from speccompose.fleet.requests import Requests, pause_request, skip_request
+from speccompose.fleet.requests import Requests, abort_request, ask, pause_request, skip_request
 from speccompose.fleet.simulated_board import Trouble
 from speccompose.fleet.simulator import NOON
 from speccompose.fleet.status import log_rows, rollout_status
@@ -444,3 +445,60 @@ def test_requests_left_behind_reach_nobody_twice(tmp_path):
     site = Site(tmp_path, plan("a1", "a2"))
     assert Requests(site.folder)() == ()
     assert site.do("run") == ExitStatus.DONE
+
+
+def test_s18_catch_up_gives_no_board_what_its_canary_rejected(tmp_path):
+    """A board of the canary's wave that was unfit when the other one's measurement failed."""
+    stacks = {NEW: stack(accept=True), PLAIN: stack(PLAIN, method="none")}
+    rules = policy(waves=(replace(policy().waves[0], per_class=2, min_done_pct=0),))
+    troubles = {"a1": Trouble(verdicts={NEW: "rejected"}), "a2": Trouble(unfit="disk_full")}
+    site = Site(tmp_path, plan("a1 a2", stacks=stacks, rules=rules), troubles)
+    assert site.do("run") == ExitStatus.PENDING
+    late = again(site.state, ("a2",), "catch-up")
+    (board,) = late.boards
+    assert late.stacks[board.stack].digest == PLAIN
+
+
+def test_s25_what_followed_a_release_up_is_part_of_it(tmp_path):
+    site = Site(tmp_path, plan("a1", "a2 a3 a4 a6 a7 a8 a9 a0 a5"), {"a5": GONE})
+    assert site.do("run") == ExitStatus.PENDING
+    release = site.state
+    before = set(standing([release]))
+    assert "a5" not in before
+    late = World(again(release, late_boards(release), "catch-up"))
+    assert late.run() == ExitStatus.DONE
+    follow = late.journal.state
+    found = standing([release, follow])
+    assert (set(found), found["a5"], found["a1"]) == (before | {"a5"}, follow, release)
+    known = remembered(remembered(read_known(tmp_path), release), follow)
+    assert known.last == release.plan.rollout, "a catch-up brings no other release"
+
+
+def test_s22_what_was_asked_of_a_run_that_has_ended_is_not_asked_of_the_next(tmp_path):
+    site = Site(tmp_path, plan("a1"))
+    assert site.do("run") == ExitStatus.DONE
+    ask(site.folder, abort_request("ben", "too late"))
+    assert site.do("run") == ExitStatus.DONE
+    assert not list((site.folder / "requests").glob("*.json"))
+
+
+def test_s20_an_abort_from_a_dead_controller_says_from_whom(tmp_path):
+    site = Site(tmp_path, plan("a1", "a2"))
+    with pytest.raises(KilledError):
+        site.do("run", watcher=killer(6))
+    dead = replace(this_process("r-x", "run", ""), pid=2**22 + 7)
+    (site.folder.parent / LOCK).write_bytes(msgspec.json.encode(dead))
+    taking = replace(ANA, take_over=True)
+    carry_out(site.folder, "abort", taking, site.tools())
+    lines = [json.loads(line) for line in (site.folder / JOURNAL).read_text().splitlines()]
+    assert any(line.get("entry", line).get("event") == "took_over" for line in lines)
+
+
+def test_s28_an_older_release_goes_out_only_where_somebody_says_so(tmp_path):
+    site = Site(tmp_path, plan("a1"))
+    site.do("run")
+    (board,) = site.state.boards.values()
+    assert not board_call(site.state, board).allow_downgrade
+    carry_out(site.folder, "run", replace(ANA, allow_downgrade=True), site.tools())
+    (board,) = site.state.boards.values()
+    assert board_call(site.state, board).allow_downgrade

@@ -6,10 +6,10 @@ from speccompose.fleet.actions import Now
 from speccompose.fleet.board_state import BoardState
 from speccompose.fleet.deadlines import board_call
 from speccompose.fleet.rollout_state import RolloutState
-from speccompose.fleet.transition import after_result, runs
+from speccompose.fleet.transition import adopted, after_result, runs
 from speccompose.vocab.rollout_engine import BoardReport, BoardResult, Unfit
 from speccompose.vocab.rollout_journal import Entry
-from tests.fleet.made import NEW, OLD, plan
+from tests.fleet.made import NEW, OLD, PLAIN, plan, stack
 
 NOW = Now(t=1000, wall=1_800_000_000.0)
 OURS = {"rollout": "r-test.1", "target": NEW}
@@ -33,7 +33,7 @@ def told(phase, kind, result, **fields):
 
 
 def ok(**report):
-    return {"outcome": "ok", "report": BoardReport(**report)}
+    return {"outcome": "ok", "report": BoardReport(**{"healthy": True, **report})}
 
 
 ADOPTED = [
@@ -41,7 +41,11 @@ ADOPTED = [
     ("waiting", "probe", ok(digest=OLD, state="committed"), ("ready", None)),
     ("waiting", "probe", ok(digest=NEW, state="committed"), ("already", None)),
     ("waiting", "probe", ok(digest=NEW, state="committed", healthy=False), ("ready", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed", healthy=None), ("ready", None)),
     ("waiting", "probe", ok(digest=NEW, state="committed", drift=("x",)), ("ready", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed", hold="busy"), ("already", None)),
+    ("waiting", "probe", ok(digest=NEW, state="committed", unfit=(Unfit(code="disk"),)),
+     ("already", None)),
     ("waiting", "probe", ok(digest=NEW, state="degraded"), ("ready", None)),
     ("waiting", "probe", ok(hold="busy"), ("deferred", "hold")),
     ("deferred", "probe", ok(hold="busy"), ("deferred", "hold")),
@@ -62,6 +66,8 @@ ADOPTED = [
     ("applying", "poll", ok(state="unconfirmed", **OURS), ("unconfirmed", None)),
     ("applying", "poll", ok(state="unconfirmed", verdict="rejected", **OURS),
      ("unconfirmed", "rejected")),
+    ("applying", "poll", ok(state="unconfirmed", reason="no_token", **OURS),
+     ("unconfirmed", "no_token")),
     ("unconfirmed", "confirm", ok(state="committed", digest=NEW, **OURS),
      ("committed", "confirmed")),
     ("unconfirmed", "confirm", {"outcome": "ok"}, None),
@@ -78,7 +84,16 @@ ADOPTED = [
                            "reason": "downgrade"}, ("failed", "downgrade")),
     ("applying", "apply", {**ok(state="checking", running="apply", **OURS), "outcome": "failed",
                            "reason": "x"}, None),
+    ("failed", "probe", ok(state="staged", **OURS), ("failed", "not_started")),
+    ("failed", "probe", ok(state="idle", **OURS), ("failed", "not_started")),
+    ("failed", "probe", ok(state="checking", running="apply", **OURS), ("applying", None)),
     ("pushing", "push", {"outcome": "ok"}, ("pushed", None)),
+    ("pushing", "push", ok(unfit=(Unfit(code="disk_full"),)), ("ineligible", "disk_full")),
+    ("committed", "probe", ok(state="committed", digest=NEW, **OURS), None),
+    ("committed", "probe", ok(state="committed", digest=NEW, healthy=None, **OURS),
+     ("committed", "unhealthy")),
+    ("committed", "probe", ok(state="committed", digest=NEW, drift=("container_missing",), **OURS),
+     ("committed", "container_missing")),
 ]  # fmt: skip
 
 
@@ -105,6 +120,8 @@ UNREACHED = [
     ("applying", "poll", "failed", "sudo", "missed"),
     ("applying", "apply", "failed", "locked", "deferred"),
     ("applying", "apply", "failed", "downgrade", "failed"),
+    ("reverting", "rollback", "failed", "identity", "unreverted"),
+    ("committed", "probe", "failed", "identity", "failed"),
     ("waiting", "probe", "failed", "identity", "failed"),
     ("waiting", "probe", "failed", "sudo", "failed"),
     ("waiting", "probe", "failed", "busy", "unreached"),
@@ -152,14 +169,42 @@ def test_a_board_of_another_run_of_the_same_plan_is_judged_anew():
         ({"state": "stuck", "digest": NEW}, False),
         ({"state": "unconfirmed", "digest": NEW}, False),
         ({"state": "committed", "digest": NEW, "healthy": False}, False),
+        ({"state": "committed", "digest": NEW, "healthy": None}, False),
         ({"state": "committed", "digest": NEW, "drift": ("unit",)}, False),
     ],
 )
 def test_serving_is_digest_state_and_health(report, expected):
-    assert runs(BoardReport(**report), NEW) is expected
+    assert runs(BoardReport(**{"healthy": True, **report}), NEW) is expected
 
 
 def test_m_09_only_the_canary_is_asked_for_a_prompt_as_long_as_the_context():
     state = RolloutState(plan("a1", "a2"))
     asked = {name: board_call(state, board).long_prompt for name, board in state.boards.items()}
     assert asked == {"a1": True, "a2": False}
+
+
+def test_a_measurement_without_a_verdict_is_no_pass():
+    """Rules section 6: what went wrong on the way is invalid, never accepted."""
+    state, _ = state_in("applying")
+    measured = RolloutState(
+        plan("a1", stacks={NEW: stack(accept=True), PLAIN: stack(PLAIN, method="none")})
+    )
+    measured.apply(Entry(event="opened"))
+    measured.apply(Entry(event="wave", wave=0))
+    measured.apply(Entry(event="board", board="a1", phase="applying"))
+    report = BoardReport(state="unconfirmed", healthy=True, **OURS)
+    for asked, reason in ((state, None), (measured, "invalid")):
+        entry = adopted(asked, asked.boards["a1"], report, NOW)
+        assert (entry.phase, entry.reason) == ("unconfirmed", reason)
+
+
+def test_a_board_that_cannot_be_reached_as_itself_still_runs_what_it_was_given():
+    """A changed host key says nothing of what the board runs: only a report does."""
+    state, board = state_in("committed")
+    board.committed = True
+    lost = BoardResult(board="a1", outcome="failed", reason="identity")
+    state.apply(after_result(state, "probe", lost, NOW))
+    assert (board.phase, board.committed) == ("failed", True)
+    told = BoardReport(state="rolled_back", reason="health", **OURS)
+    state.apply(adopted(state, board, told, NOW))
+    assert not board.committed

@@ -19,7 +19,7 @@ WAVES = """\
   waves:
     - {name: canary, per_class: 1, bake_s: 4, max_failures: 0, max_failures_pct: 0,
        failure_share_pct: 0, min_executed: 1, min_done: 1, min_done_pct: 100}
-    - {name: everyone, share_pct: 100, bake_s: 4, min_done_pct: 0}
+    - {name: everyone, share_pct: 100, bake_s: 4, min_done: 0, min_done_pct: 0}
 """
 
 

@@ -82,6 +82,19 @@ def test_a_broken_image_halts_at_the_canary_and_nobody_else_is_touched(fleet, op
     assert {"agx", "agx-2"} <= serving(fleet, operator)
 
 
+def test_s11_a_release_that_went_through_is_taken_back_on_every_board(fleet, operator):
+    fleet.write("agx", "pc")
+    assert fleet.run("run", "--yes").status == 0
+    old = digests(fleet, operator)
+    fleet.write("agx", "pc", context_tokens=384)
+    assert fleet.run("run", "--yes").status == 0
+    assert digests(fleet, operator) != old
+    back = fleet.run("rollback", "--yes")
+    assert back.status == 0, back
+    assert digests(fleet, operator) == old
+    assert {"agx", "pc"} <= serving(fleet, operator)
+
+
 @pytest.mark.lab_ci
 def test_a_board_that_is_off_joins_later_by_catch_up(fleet, operator):
     fleet.write("agx", "agx-2", "pc")
