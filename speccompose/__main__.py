@@ -4,9 +4,12 @@ Answers --version before anything heavy is imported, then hands over to cli.
 """
 
 import contextlib
+import os
 import sys
 
 from speccompose import __version__
+
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -15,9 +18,13 @@ def main() -> None:
         with contextlib.suppress(OSError):  # what cannot be written is told by the edge
             print(f"speccompose {__version__}", flush=True)
             return
-    from speccompose.cli.edge import run
+    try:
+        from speccompose.cli.edge import run
 
-    sys.exit(run(sys.argv[1:]))
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # before the edge is there to tell
+        os.write(2, b"interrupted\n")
+        sys.exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":

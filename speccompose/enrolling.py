@@ -13,6 +13,7 @@ import msgspec
 
 from speccompose.catalog.facts_file import read_facts, write_facts
 from speccompose.catalog.serials import remove_serial_numbers
+from speccompose.catalog.text_file import read_text
 from speccompose.device import command
 from speccompose.errors import DataError, UsageError
 from speccompose.fleet import host_keys
@@ -153,8 +154,12 @@ def _no_bundle(bundle: str) -> bytes:
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {file}: {error}", code="known_hosts_unreadable") from None
+    except OSError as error:
+        raise DataError(
+            f"cannot read {file}: {error.strerror}",
+            hint="boards' keys are kept in it: give the fleet file's ssh another known_hosts",
+            code="known_hosts_unreadable",
+        ) from None

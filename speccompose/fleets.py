@@ -21,7 +21,7 @@ from speccompose.fleet.ansible_settings import Reach
 from speccompose.fleet.file import Fleet, read_fleet
 from speccompose.fleet.fleet_plan import FleetDraft, Selection, plan_fleet
 from speccompose.fleet.known import read_known
-from speccompose.fleet.plan_file import BUNDLES, write_plan
+from speccompose.fleet.plan_file import BUNDLES, PLAN, write_plan
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.verdicts import results_of
 from speccompose.plan.measured import plan_key
@@ -128,7 +128,7 @@ def rollout_folder(fleet: Fleet, named: str | None) -> Path:
         UsageError: there is none, or several begin so.
     """
     kept = rollouts_of(fleet)
-    found = sorted(path for path in kept.glob("r-*") if path.is_dir())
+    found = sorted(path.parent for path in kept.glob(f"r-*/{PLAN}"))
     if named is not None:
         found = [path for path in found if path.name.startswith(named)]
         if len(found) > 1:
@@ -141,7 +141,7 @@ def rollout_folder(fleet: Fleet, named: str | None) -> Path:
             hint="speccompose fleet plan FLEET makes one",
             code="no_rollout",
         )
-    return max(found, key=lambda path: (path / "plan.json").stat().st_mtime_ns)
+    return max(found, key=lambda path: (path / PLAN).stat().st_mtime_ns)
 
 
 def engine_of(

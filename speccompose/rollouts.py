@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 
 from speccompose import fleets
@@ -91,10 +92,12 @@ def reviewed(fleet: Fleet, named: str, draft: FleetDraft) -> FleetPlan:
     return plan
 
 
-def dry_run(fleet: Fleet, folder: Path) -> tuple[CheckRow, ...]:
+def dry_run(fleet: Fleet, plan: FleetPlan) -> tuple[CheckRow, ...]:
     """What a rollout would do with every board; boards are probed, nothing is changed (S26)."""
-    plan = load_plan(folder)
-    with opened(plan, folder, fleet) as engine:
+    with (
+        TemporaryDirectory(prefix="speccompose-check-") as folder,
+        opened(plan, Path(folder), fleet) as engine,
+    ):
         return check(plan, engine, _now())
 
 

@@ -157,9 +157,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 def _excerpt(source_line: str, position: Position) -> list[str]:
     """Show the line with a caret under the column, cut to a window when it is long."""
-    column = position.column - 1
-    start = max(0, column - _LINE_WIDTH // 2) if column >= _LINE_WIDTH - 8 else 0
-    window = source_line[start : start + _LINE_WIDTH]
+    column, width = position.column - 1, _LINE_WIDTH + 1 - len(str(position.line))
+    start = max(0, column - width // 2) if column >= width - 8 else 0
+    window = source_line[start : start + width]
     visible = "".join(char if char.isprintable() else " " for char in window)
     number = str(position.line)
     return [

@@ -37,6 +37,8 @@ def read_start(path: Path, limit: int = MAX_BYTES) -> bytes:
     Raises:
         OSError: it is no regular file, or cannot be read.
     """
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "a file name holds no NUL", str(path).replace("\0", "\\0"))
     _require_regular(path, path.stat())
     # It may have been replaced since: not to block on a pipe, and look again at what was opened.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -13,6 +13,8 @@ import click
 from speccompose.acceptance import Judged, accept_here
 from speccompose.cli.compare import compare_results
 from speccompose.cli.measured_page import keep_acceptance_page
+from speccompose.cli.numbers import Whole
+from speccompose.cli.options import refuse_beside
 from speccompose.cli.other_runner import RUNNERS, output_tokens_of, runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
@@ -30,9 +32,9 @@ MEASURED_WITH = (
     click.option("--yes", is_flag=True, help="do not ask: the stack is interrupted meanwhile"),
     click.option("--dataset", metavar="FILE", help="prompts of your own, as JSON lines"),
     click.option("--category", metavar="C", help="one kind of prompts"),
-    click.option("--requests", type=click.IntRange(1), metavar="N", help="requests per repeat"),
+    click.option("--requests", type=Whole(1), metavar="N", help="requests per repeat"),
     click.option("--runner", type=click.Choice(RUNNERS), default=RUNNERS[0], help="who measures"),
-    click.option("--osl", type=click.IntRange(1), metavar="N", help="AIPerf: longest answer, 4096"),
+    click.option("--osl", type=Whole(1), metavar="N", help="AIPerf: longest answer, 4096"),
 )
 """Options of every verb that measures a stack."""
 
@@ -71,6 +73,7 @@ def accept(
     or names of stacks, whose newest one is meant.
     """
     if compare is not None:
+        refuse_beside("--compare", ("compare", "stack", "html", "as_json"))
         return compare_results(compare, stack, html, as_json)
     if stack is None:
         raise click.UsageError("Missing argument 'STACK'.")

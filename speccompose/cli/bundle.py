@@ -10,14 +10,21 @@ from typing import Any
 import click
 
 from speccompose import bundling
-from speccompose.cli.options import board_options, board_source, stack_options, stack_request
+from speccompose.cli.numbers import Whole
+from speccompose.cli.options import (
+    board_options,
+    board_source,
+    refuse_beside,
+    stack_options,
+    stack_request,
+)
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
 from speccompose.errors import ExitStatus, UsageError
 from speccompose.report.table import columns
 from speccompose.vocab.bundle import BundleManifest
 
-DAYS = click.IntRange(1, 3650)
+DAYS = Whole(1, 3650)
 
 
 @click.command()
@@ -25,7 +32,7 @@ DAYS = click.IntRange(1, 3650)
 @click.option("-o", "--output", metavar="FILE", required=True, help="the bundle to write")
 @click.option("--key", metavar="KEY", help="sign it with this SSH key (or the .pub of an agent's)")
 @click.option("--expires", type=DAYS, default=90, show_default=True, help="days that it holds")
-@click.option("--counter", type=click.IntRange(0), default=0, help="grows with each release")
+@click.option("--counter", type=Whole(0), default=0, help="grows with each release")
 @board_options
 @stack_options
 @AS_JSON
@@ -41,6 +48,9 @@ def bundle(folders: tuple[str, ...], output: str, as_json: bool, **values: Any) 
             hint="speccompose bundle -o FILE --model M --device ID",
             code="nothing_to_bundle",
         )
+    if folders:
+        bundled = ("folders", "output", "key", "expires", "counter", "as_json")
+        refuse_beside("a rendered folder", bundled)
     key = Path(values["key"]).expanduser().absolute() if values["key"] else None
     order = bundling.BundleOrder(
         output=Path(output), key=key, days=values["expires"], counter=values["counter"]

@@ -3,6 +3,7 @@
 Layer: cli. `except Exception` stands here and nowhere else.
 """
 
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,8 +13,10 @@ import click
 from speccompose.cli import streams
 from speccompose.cli.app import app
 from speccompose.cli.output import ReaderGoneError
-from speccompose.errors import ExitStatus, SpecComposeError, UsageError
+from speccompose.errors import DataError, ExitStatus, SpecComposeError, UsageError
 from speccompose.report.failure import failure_text
+
+_NAME_SHOWN = 40
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,9 +40,29 @@ def run(arguments: Sequence[str]) -> int:
         # Of a broken pipe of its own (a help page) click makes SystemExit, and of nothing else.
         return _nobody_listens(error)
     except OSError as error:
-        return _unheard(error) if streams.is_lost_output(error) else _bug()
+        if streams.is_lost_output(error):
+            return _unheard(error)
+        return _refused(_as_fault(error)) if error.errno in _FAULTS else _bug()
     except Exception:
         return _bug()
+
+
+_FAULTS = (
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM),
+    *(errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE),
+)
+"""What a file system has to say about somebody's files; anything else is a mistake of ours."""
+
+
+def _as_fault(error: OSError) -> DataError:
+    """A fault that no verb has words of its own for."""
+    name = str(error.filename) if error.filename is not None else "a file"
+    shown = name if len(name) <= _NAME_SHOWN else f"{name[:_NAME_SHOWN]}..."
+    return DataError(
+        f"cannot use {shown}: {error.strerror}",
+        hint="name another file or folder, or mend this one",
+        code="file_fault",
+    )
 
 
 def _readable(arguments: Sequence[str]) -> list[str]:

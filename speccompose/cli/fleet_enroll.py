@@ -47,6 +47,14 @@ def enroll(
     /etc/ssh/ssh_host_ed25519_key.pub), or let the fleet file name a CA. A changed key is refused.
     Done again, it changes nothing. Exit 13 when a board cannot be reached.
     """
+    needs_bootstrap = [name for name, value in (("--as", admin), ("--signers", signers)) if value]
+    if needs_bootstrap and not bootstrap:
+        raise UsageError(
+            f"{' and '.join(needs_bootstrap)}: for --bootstrap only, which was not asked for",
+            hint="speccompose fleet enroll --bootstrap installs what boards need",
+            code="bad_option",
+        )
+    content = signers_of(signers)
     asked = opened(file, boards=True, facts_wanted=False)
     boards = enrolling.chosen(asked.fleet, names)
     if approve_keys(asked, boards, replace=how["replace_keys"], yes=how["yes"], check=how["check"]):
@@ -56,7 +64,6 @@ def enroll(
         keep(asked, answers)
     tell(answers, "facts captured")
     if bootstrap:
-        content = signers_of(signers)
         answers += installed(boards, admin, content, check=how["check"])
     return int(status_of(answers))
 

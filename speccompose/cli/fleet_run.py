@@ -30,6 +30,7 @@ from speccompose.fleet.plan_file import JOURNAL, load_plan
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.status import rollout_status
 from speccompose.report.fleet_text import check_lines, counted, plan_lines, status_lines
+from speccompose.vocab.rollout_plan import FleetPlan
 
 YES = click.option("--yes", is_flag=True, help="do not ask before boards are changed")
 
@@ -66,10 +67,10 @@ def run(  # noqa: PLR0913 - one parameter per option
         echo(plan_lines(plan), err=as_json)
     if status is not ExitStatus.DONE:
         return int(status)
-    folder = asked.folder(plan.rollout) if rollout else rollouts.new_folder(asked.fleet, draft)
     if check:
-        return show_check(asked, folder, as_json)
+        return show_check(asked, plan, as_json)
     confirm(f"roll {plan.rollout} out to {len(plan.boards)} boards", yes)
+    folder = asked.folder(plan.rollout) if rollout else rollouts.new_folder(asked.fleet, draft)
     who = operator(reason, take_over, allow_downgrade)
     return carried_out(asked, folder, "run", who, as_json)
 
@@ -231,14 +232,15 @@ def keep_verdicts(asked: Asked, state: RolloutState) -> None:
         echo(f"note: {error.brief}", err=True)
 
 
-def show_check(asked: Asked, folder: Path, as_json: bool) -> int:
-    """The dry run: boards are probed, nothing is changed."""
-    rows = rollouts.dry_run(asked.fleet, folder)
+def show_check(asked: Asked, plan: FleetPlan, as_json: bool) -> int:
+    """The dry run: boards are probed, nothing is changed there or kept here."""
+    rows = rollouts.dry_run(asked.fleet, plan)
     if as_json:
-        echo_json({"rollout": load_plan(folder).rollout, "boards": rows})
+        echo_json({"rollout": plan.rollout, "boards": rows})
     else:
         echo("\n" + check_lines(rows))
-    return int(ExitStatus.DONE)
+    left = any(row.phase in ("unreached", "failed") for row in rows)
+    return int(ExitStatus.PENDING if left else ExitStatus.DONE)
 
 
 def confirm(what: str, yes: bool) -> None:

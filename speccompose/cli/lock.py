@@ -36,6 +36,12 @@ def lock(update: bool, output: str | None, as_json: bool, **values: Any) -> int:
     Add one stack after the other with plan options; --update asks again for all of them. Plans
     made in this folder read the file. Exit 18 when registry or hub cannot be reached.
     """
+    if values["offline"]:
+        raise UsageError(
+            "lock asks the registry and the hub, which --offline forbids",
+            hint="lock on a machine with a network, and bring the file",
+            code="bad_option",
+        )
     settings = session.settings()
     file = Path(output) if output is not None else Path.cwd() / NAME
     before = supply.existing(file)

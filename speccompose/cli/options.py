@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from speccompose.cli import session
+from speccompose.cli.numbers import Whole
 from speccompose.errors import UsageError
 from speccompose.settings import Settings
 from speccompose.vocab.board import BoardSource
@@ -25,6 +26,8 @@ METHODS = ("auto", "none", "mtp", "eagle3", "dflash", "dspark", "draft_model", "
 _OPTION_OF = {"context_tokens": "--context", "set_flags": "--set"}
 _WORDS = {"`int`": "a whole number", "`float`": "a number", "`str`": "text", "`null`": "nothing"}
 
+_WHOLE = Whole(bounded=False)
+
 _BOARD = (
     click.option("--device", metavar="ID", help="plan for this module (see catalog list)"),
     click.option("--l4t", metavar="X.Y.Z", help="with --device: its L4T (default: newest listed)"),
@@ -37,14 +40,24 @@ _STACK = (
     click.option("--engine", type=click.Choice(["auto", "vllm", "llama.cpp"]), default="auto"),
     click.option("--method", type=click.Choice(METHODS), default="auto", help="speculation"),
     click.option("--draft", metavar="REPO", help="draft checkpoint"),
-    click.option("--depth", type=int, metavar="N", help="draft tokens a pass; never adjusted"),
+    click.option(
+        "--depth",
+        type=_WHOLE,
+        metavar="N",
+        help="draft tokens a pass; never adjusted",
+    ),
     click.option("--workload", type=click.Choice(["chat", "code", "json"]), default="chat"),
-    click.option("--context", type=int, metavar="N", help="prompt plus output, tokens"),
-    click.option("--concurrency", type=int, default=1, metavar="N", show_default=True),
+    click.option("--context", type=_WHOLE, metavar="N", help="prompt plus output, tokens"),
+    click.option("--concurrency", type=_WHOLE, default=1, metavar="N", show_default=True),
     click.option("--gpu-memory-utilization", type=float, metavar="X", help="vLLM's share"),
     click.option("--image", metavar="REF", help="this image instead of the chosen one"),
     click.option("--name", metavar="NAME", help="stack name; default from the model"),
-    click.option("--port", type=int, metavar="N", help="default 8000 (vLLM), 8080 (llama.cpp)"),
+    click.option(
+        "--port",
+        type=_WHOLE,
+        metavar="N",
+        help="default 8000 (vLLM), 8080 (llama.cpp)",
+    ),
     click.option("--bind", default="127.0.0.1", metavar="ADDR", show_default=True),
     click.option("--api-key-file", metavar="FILE", help="needed for a bind beyond loopback"),
     click.option("--insecure", is_flag=True, help="bind beyond loopback without a key"),
@@ -53,6 +66,29 @@ _STACK = (
     click.option("--runtime", type=click.Choice(["container", "native"]), default="container"),
     click.option("--set", "set_flags", multiple=True, metavar="FLAG=VALUE", help="engine flag"),
 )
+
+
+def refuse_beside(what: str, allowed: tuple[str, ...]) -> None:
+    """Refuse options of this command line that mean nothing beside ``what``.
+
+    Raises:
+        UsageError: naming them.
+    """
+    context = click.get_current_context()
+    given = click.core.ParameterSource.COMMANDLINE
+    useless = [
+        parameter.opts[-1]
+        for parameter in context.command.params
+        if parameter.name not in allowed
+        and parameter.name is not None
+        and context.get_parameter_source(parameter.name) is given
+    ]
+    if useless:
+        raise UsageError(
+            f"{', '.join(useless)} mean nothing beside {what}",
+            hint="leave them out, or ask for one thing at a time",
+            code="bad_option",
+        )
 
 
 def board_options(verb: Verb) -> Verb:

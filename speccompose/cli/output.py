@@ -6,7 +6,7 @@ Layer: cli.
 import click
 import msgspec
 
-from speccompose.device.redact import redact
+from speccompose.cli.streams import shown
 from speccompose.vocab.base import Frozen
 
 
@@ -18,7 +18,7 @@ class ReaderGoneError(Exception):
 def echo(text: str, *, err: bool = False) -> None:
     """Print text, whoever made it: what looks like a token, a login or a header is not shown."""
     try:
-        click.echo(redact(text), err=err)
+        click.echo(shown(text), err=err)
     except BrokenPipeError as error:
         raise ReaderGoneError from error
 

@@ -12,6 +12,7 @@ import msgspec
 
 from speccompose import serving
 from speccompose.cli import session
+from speccompose.cli.numbers import Whole
 from speccompose.cli.options import stack_options, stack_request
 from speccompose.cli.orders import NAMES as ORDER_NAMES
 from speccompose.cli.orders import order_options, take_order
@@ -178,7 +179,7 @@ def status(stack: str | None, as_json: bool) -> int:
 
 @click.command()
 @STACK
-@click.option("--tail", type=click.IntRange(1), default=200, show_default=True, metavar="N")
+@click.option("--tail", type=Whole(1), default=200, show_default=True, metavar="N")
 @click.option("-f", "--follow", is_flag=True, help="go on as the log grows")
 @click.option("--explain", is_flag=True, help="say why the server does not start")
 def logs(stack: str, tail: int, follow: bool, explain: bool) -> int:

@@ -6,6 +6,7 @@ Layer: cli. A verb that cannot be heard ends with one line and a status, never w
 import contextlib
 import errno
 import os
+import re
 import sys
 from typing import TextIO
 
@@ -14,6 +15,8 @@ import click
 from speccompose.device.redact import redact
 
 _closed: set[int] = set()
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Everything but tab and line end."""
 
 
 def open_closed() -> None:
@@ -60,9 +63,15 @@ def silence(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def shown(text: str) -> str:
+    """Text as it may be printed, whoever wrote the names in it: no secret, and nothing that a
+    terminal would obey instead of showing it."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", redact(text))
+
+
 def tell(text: str) -> None:
     """Print to standard error, if that is still possible."""
     try:
-        click.echo(redact(text), err=True)
+        click.echo(shown(text), err=True)
     except OSError:
         silence(sys.stderr)

@@ -11,6 +11,7 @@ import msgspec
 
 from speccompose.cli.accept import HTML, confirm, measuring, prompts_of
 from speccompose.cli.measured_page import keep_tuning_page
+from speccompose.cli.numbers import Number, Whole
 from speccompose.cli.other_runner import runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
@@ -26,7 +27,7 @@ _DEPTHS = re.compile(r"(\d{1,3})(?:-(\d{1,3}))?")
 MOST_CLIENTS = 256
 """Clients that one machine plays at once and still measures right."""
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = Number(min=0, min_open=True)
 
 
 @click.command()
@@ -34,14 +35,14 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--depths", metavar="1,2,4|1-5", help="these depths; default: around the start")
 @click.option(
     "--concurrency",
-    type=click.IntRange(1, MOST_CLIENTS),
+    type=Whole(1, MOST_CLIENTS),
     metavar="N",
     help="what to be fast at; default: what the stack was planned for",
 )
 @click.option("--max-tpot-ms", type=_POSITIVE, metavar="X", help="TPOT p50 at most")
 @click.option("--max-ttft-ms", type=_POSITIVE, metavar="X", help="TTFT p50 at most")
 @click.option("--max-e2e-ms", type=_POSITIVE, metavar="X", help="end to end p50 at most")
-@click.option("--max-memory-mib", type=click.IntRange(1), metavar="N", help="board's peak at most")
+@click.option("--max-memory-mib", type=Whole(1), metavar="N", help="board's peak at most")
 @click.option("--exhaustive", is_flag=True, help="every depth, whatever the curve says")
 @click.option("--apply", "apply_it", is_flag=True, help="deploy the depth that was chosen")
 @click.option("--fresh", is_flag=True, help="take nothing over from an earlier search")

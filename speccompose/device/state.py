@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ from speccompose.device.record import Owner as Owner
 from speccompose.device.record import Record as Record
 from speccompose.device.record import as_body, parse_record
 from speccompose.device.small_file import read_small_text
+
+_RELEASE = re.compile("[0-9a-f]{64}")
 
 
 def load(paths: StackPaths) -> Record:
@@ -101,9 +104,10 @@ def linked_digest(link: Path) -> Optional[str]:
         target = os.readlink(str(link))
     except OSError:
         return None
-    if not (link.parent / target).is_dir():
+    name = os.path.basename(target)
+    if _RELEASE.fullmatch(name) is None or not (link.parent / target).is_dir():
         return None
-    return "sha256:" + os.path.basename(target)
+    return "sha256:" + name
 
 
 def point(link: Path, digest: Optional[str]) -> None:

@@ -113,8 +113,8 @@ def inventory(
 
 def _variables(reach: Reach, call: str) -> dict[str, object]:
     _refuse_templates(reach)
-    # ssh splits the value at spaces by itself, so each file is quoted within it.
-    files = " ".join(f'"{file}"' for file in reach.known_hosts)
+    # ssh splits the value at spaces by itself, so each file is quoted within it; % begins a token.
+    files = " ".join(f'"{file}"'.replace("%", "%%") for file in reach.known_hosts)
     options = [
         "-o StrictHostKeyChecking=yes",
         f"-o {shlex.quote(f'UserKnownHostsFile={files}')}",

@@ -5,6 +5,7 @@ Layer: fleet.
 
 from pathlib import Path
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError, MismatchError
 from speccompose.fleet.chain import read_chain
 from speccompose.vocab.base import Frozen
@@ -35,7 +36,7 @@ def verify(path: Path, rollout: str | None = None, head: str | None = None) -> A
         DataError: it cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path, 1 << 30)
     except OSError as error:
         raise DataError(
             f"the journal {path} cannot be read: {error.strerror}", code="journal_unreadable"

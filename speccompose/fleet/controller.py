@@ -58,13 +58,21 @@ class Controller:
         self._time = RolloutTime(clock, self.state.t)
         self._paused_by: str | None = None
 
-    def open(self, taken_from: str | None = None, *, allow_downgrade: bool = False) -> None:
+    def open(
+        self,
+        taken_from: str | None = None,
+        *,
+        why: str | None = None,
+        allow_downgrade: bool = False,
+    ) -> None:
         """Begin the rollout, or the next run of one that has ended."""
         self._took_over(taken_from)
         rollout = self.state.plan.rollout
-        self._record(Entry(event="opened", rollout=rollout, allow_downgrade=allow_downgrade))
+        self._record(
+            Entry(event="opened", rollout=rollout, reason=why, allow_downgrade=allow_downgrade)
+        )
 
-    def resume(self, taken_from: str | None = None) -> None:
+    def resume(self, taken_from: str | None = None, *, why: str | None = None) -> None:
         """Take up what another controller left: boards tell first where they are.
 
         A pause ends with this, a rollout that has ended stays as it is.
@@ -72,15 +80,17 @@ class Controller:
         self._took_over(taken_from)
         if self.state.mode in ("finished", "new"):
             return
-        self._record(Entry(event="resumed", rollout=self.state.plan.rollout))
+        self._record(Entry(event="resumed", rollout=self.state.plan.rollout, reason=why))
         if self.state.mode in ("paused", "pausing"):
             self._record(Entry(event="continued"))
 
-    def take_back(self, reason: str, taken_from: str | None = None) -> None:
+    def take_back(
+        self, reason: str, taken_from: str | None = None, *, why: str | None = None
+    ) -> None:
         """Stop and undo: 'rollback' takes back every wave of a rollout that went through, any
         other reason what the policy says of one that is open."""
         self._took_over(taken_from)
-        self._record(Entry(event="resumed", rollout=self.state.plan.rollout))
+        self._record(Entry(event="resumed", rollout=self.state.plan.rollout, reason=why))
         scope = "all" if reason == "rollback" else self.state.policy.rollback
         self._record(Entry(event="aborting", reason=reason, scope=scope))
 

@@ -56,10 +56,11 @@ def nothing_to_do(boards: Iterable[PlannedBoard]) -> SpecComposeError:
     refused = [board for board in boards if board.refusal is not None]
     lines = [f"{b.id}: {b.refusal.message.splitlines()[0]}" for b in refused if b.refusal]
     status = first_status(b.refusal.status for b in refused if b.refusal)
+    hints = list(dict.fromkeys(b.refusal.hint for b in refused if b.refusal and b.refusal.hint))
     return ERROR_BY_STATUS.get(status, UsageError)(
         "no board of this fleet gets anything",
         lines[:10],
-        hint="mend the refusals above",
+        hint=hints[0] if hints else "mend the refusals above",
         code="fleet_empty",
     )
 

@@ -6,10 +6,11 @@ Layer: fleet. Append-only JSON lines, one file per rollout, the only state there
 import os
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError
 from speccompose.fleet.actions import Now
 from speccompose.fleet.chain import START, line_of, read_chain
@@ -18,6 +19,7 @@ from speccompose.vocab.rollout_journal import Entry
 from speccompose.vocab.rollout_plan import FleetPlan
 
 _MODE = 0o600
+_LARGEST: Final = 1 << 30
 
 
 class Journal(Protocol):
@@ -46,6 +48,20 @@ class MemoryJournal:
         return entry
 
 
+def journal_bytes(path: Path) -> bytes:
+    """What a journal holds; nothing where there is none yet.
+
+    Raises:
+        DataError: it is no regular file, or cannot be read.
+    """
+    try:
+        return read_regular(path, _LARGEST)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
 class FileJournal:
     """The journal of one rollout. Opening it replays what is there; a torn last line is cut off.
 
@@ -58,7 +74,7 @@ class FileJournal:
         self.path, self.actor = path, actor
         self.state = RolloutState(plan)
         try:
-            content = path.read_bytes() if path.exists() else b""
+            content = journal_bytes(path)
             read = read_chain(content, str(path))
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE)
             _fsync_folder(path.parent)

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError, ExitStatus
 from speccompose.fleet.phases import DONE
 from speccompose.fleet.rollout_state import RolloutState
@@ -70,13 +71,13 @@ def read_known(rollouts: Path) -> KnownFleet:
     """
     path = rollouts / KNOWN
     try:
-        return msgspec.json.decode(path.read_bytes(), type=KnownFleet)
+        return msgspec.json.decode(read_regular(path, 1 << 28), type=KnownFleet)
     except FileNotFoundError:
         return KnownFleet()
     except (OSError, msgspec.MsgspecError) as error:
         raise DataError(
             f"{path} cannot be read: {error}",
-            hint="remove it: `speccompose fleet probe` asks the boards again",
+            hint="bring it back from version control: it counts the fleet's releases",
             code="known_unreadable",
         ) from error
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError, LockedError
 from speccompose.vocab.base import Frozen
 
@@ -90,7 +91,7 @@ def holder(folder: Path) -> Owner | None:
     """
     path = folder / LOCK
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Owner)
+        return msgspec.json.decode(read_regular(path), type=Owner)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:

@@ -17,7 +17,7 @@ from speccompose.fleet.clock import FleetClock
 from speccompose.fleet.controller import SKIPPABLE, Controller
 from speccompose.fleet.engine import Engine
 from speccompose.fleet.fleet_refusal import refuse_refused
-from speccompose.fleet.journal import FileJournal
+from speccompose.fleet.journal import FileJournal, journal_bytes
 from speccompose.fleet.known import KnownFleet, read_known, remembered, write_known
 from speccompose.fleet.lock import Owner, holder, is_alive, operator_lock, this_process
 from speccompose.fleet.plan_file import JOURNAL, PLAN, load_plan
@@ -144,7 +144,7 @@ def read_state(folder: Path) -> RolloutState:
     """
     state = RolloutState(load_plan(folder))
     path = folder / JOURNAL
-    content = path.read_bytes() if path.exists() else b""
+    content = journal_bytes(path)
     for entry in read_chain(content, str(path)).entries:
         state.apply(entry)
     return state
@@ -153,15 +153,15 @@ def read_state(folder: Path) -> RolloutState:
 def _begin(controller: Controller, verb: Verb, before: Owner | None, operator: Operator) -> None:
     """The lines that open this controller's part of the journal."""
     state = controller.state
+    why, taken_from = operator.reason or None, before.label if before is not None else None
     if verb == "run":
         if state.mode not in ("new", "finished"):
             raise _has_begun(state)
-        taken_from = before.label if before is not None else None
-        controller.open(taken_from, allow_downgrade=operator.allow_downgrade)
+        controller.open(taken_from, why=why, allow_downgrade=operator.allow_downgrade)
     elif verb == "resume":
         if state.mode in ("new", "finished"):
             raise _nothing_to("resume", state)
-        controller.resume(before.label if before is not None else None)
+        controller.resume(taken_from, why=why)
     else:
         went_through = state.mode == "finished" and state.reason != "rollback"
         if state.mode == "new" or (verb == "abort" and state.mode == "finished"):
@@ -171,7 +171,7 @@ def _begin(controller: Controller, verb: Verb, before: Owner | None, operator: O
         if verb == "rollback" and not any(b.committed for b in state.boards.values()):
             raise _nothing_brought(state)
         reason = "rollback" if verb == "rollback" else "operator"
-        controller.take_back(reason, before.label if before is not None else None)
+        controller.take_back(reason, taken_from, why=why)
 
 
 def _refuse_senseless(entry: Entry, state: RolloutState) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError, MismatchError
 from speccompose.vocab.rendered import RenderedStack
 from speccompose.vocab.rollout_plan import FleetPlan, PlannedBoard
@@ -21,6 +22,7 @@ BUNDLES: Final = "bundles"
 JOURNAL: Final = "journal.jsonl"
 Builtin = None | bool | int | float | str | list["Builtin"] | dict[str, "Builtin"]
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
+_LARGEST: Final = 1 << 30
 
 
 def rollout_id(plan: FleetPlan) -> str:
@@ -108,17 +110,24 @@ def load_plan(folder: Path) -> FleetPlan:
         MismatchError: one byte of it, or of a bundle, is another (status 19).
     """
     try:
-        content = (folder / PLAN).read_bytes()
-        seal = (folder / SEAL).read_text(encoding="ascii").split()
+        content = read_regular(folder / PLAN, _LARGEST)
+        seal = read_regular(folder / SEAL).decode("ascii").split()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{folder} holds no plan: {error}",
+            f"{folder} holds no plan: {getattr(error, 'strerror', None) or error}",
             hint="`speccompose fleet plan` makes one",
             code="plan_missing",
         ) from error
     if seal[:1] != [hashlib.sha256(content).hexdigest()]:
         raise _changed(folder / PLAN)
-    plan = msgspec.json.decode(content, type=FleetPlan)
+    try:
+        plan = msgspec.json.decode(content, type=FleetPlan)
+    except msgspec.MsgspecError as error:
+        raise DataError(
+            f"{folder / PLAN} is no plan of this version: {error}",
+            hint="`speccompose fleet plan` makes one",
+            code="plan_missing",
+        ) from error
     if rollout_id(plan) != plan.rollout:
         raise _changed(folder / PLAN)
     for name in plan.stacks:

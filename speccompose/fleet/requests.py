@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from speccompose.catalog.text_file import read_regular
 from speccompose.errors import DataError
 from speccompose.vocab.rollout_journal import Entry
 
@@ -45,19 +46,19 @@ class Requests:
         """Take what is there. A file that is no request is set aside as .rejected."""
         try:
             paths = sorted(path for path in self._folder.iterdir() if path.suffix == ".json")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ()
         taken = []
         for path in paths:
             if path.name.startswith("."):
                 continue
             try:
-                taken.append(msgspec.json.decode(path.read_bytes(), type=Entry))
+                taken.append(msgspec.json.decode(read_regular(path), type=Entry))
                 path.unlink()
-            except msgspec.MsgspecError:
-                path.replace(path.with_suffix(".rejected"))
             except FileNotFoundError:
                 continue
+            except (msgspec.MsgspecError, OSError):
+                path.replace(path.with_suffix(".rejected"))
         return tuple(taken)
 
 

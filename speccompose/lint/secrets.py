@@ -67,7 +67,7 @@ def in_command(server: Server, ground: Ground) -> Iterator[Noted]:
                 value.line,
                 error(
                     "secret_in_file",
-                    f"the value of {given.name} stands in the file, and in the list of processes",
+                    f"a secret stands in the file and in the list of processes: {given.name}",
                     hint="change the secret, and give it from a file of mode 0600",
                     source=_SOURCE,
                 ),
@@ -77,7 +77,7 @@ def in_command(server: Server, ground: Ground) -> Iterator[Noted]:
                 value.line,
                 warning(
                     "secret_in_arguments",
-                    f"the value of {given.name} is in the list of processes",
+                    f"a secret will be in the list of processes: {given.name}",
                     hint="llama.cpp takes --api-key-file, vLLM a --config file",
                     source=_SOURCE,
                 ),

@@ -187,7 +187,7 @@ def _search(
     words: Sequence[Word],
 ) -> tuple[EngineName, tuple[Word, ...], tuple[Word, ...], bool] | None:
     for at in range(len(words)):
-        begins = _begins(words[at:])
+        begins = _begins(words[at : at + 3])
         if begins is not None:
             engine, used, module = begins
             return engine, tuple(words[at : at + used]), tuple(words[at + used :]), module
@@ -196,7 +196,7 @@ def _search(
 
 def _begins(words: Sequence[Word]) -> tuple[EngineName, int, bool] | None:
     """Engine, number of words, and whether a Python module is run, if a server starts here."""
-    texts = [word.text for word in words[:3]]
+    texts = [word.text for word in words]
     if not texts:
         return None
     if words[0].base == "vllm" and texts[1:2] == ["serve"]:

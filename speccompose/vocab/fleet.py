@@ -130,7 +130,7 @@ class SshSettings(Frozen, frozen=True, kw_only=True):
 class PolicyChanges(Frozen, frozen=True, kw_only=True):
     """What this fleet has otherwise than its policy file."""
 
-    waves: tuple[WaveRule, ...] | None = None
+    waves: Annotated[tuple[WaveRule, ...], Meta(min_length=1)] | None = None
     deadlines: Deadlines | None = None
     max_parallel: AtLeastOne | None = None
     max_pulls: AtLeastOne | None = None

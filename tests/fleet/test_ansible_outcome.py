@@ -46,7 +46,6 @@ def test_max_startups_is_tried_again(said):
         "Timeout, server 10.0.0.9 not responding.",
         'Data could not be sent to remote host "10.0.0.9". Make sure this host can be reached',
         "Shared connection to 10.0.0.9 closed.",
-        "Timeout, server 10.0.0.9 not responding.",
         "",
     ],
 )

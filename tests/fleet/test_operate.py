@@ -502,3 +502,13 @@ def test_s28_an_older_release_goes_out_only_where_somebody_says_so(tmp_path):
     carry_out(site.folder, "run", replace(ANA, allow_downgrade=True), site.tools())
     (board,) = site.state.boards.values()
     assert board_call(site.state, board).allow_downgrade
+
+
+def test_why_somebody_did_it_stands_in_the_journal(tmp_path):
+    site = Site(tmp_path, plan("a1"))
+    carry_out(site.folder, "run", replace(ANA, reason="ticket 7"), site.tools())
+    carry_out(site.folder, "rollback", replace(ANA, reason="ticket 8"), site.tools())
+    lines = [json.loads(line) for line in (site.folder / JOURNAL).read_text().splitlines()]
+    entries = [line.get("entry", line) for line in lines]
+    told = {entry["event"]: entry["reason"] for entry in entries if "ticket" in str(entry)}
+    assert told == {"opened": "ticket 7", "resumed": "ticket 8"}
