@@ -69,12 +69,12 @@ def test_a_good_rollout_reaches_everybody_and_the_same_again_changes_nothing(fle
     assert fleet.run("audit").status == 0
 
 
-@pytest.mark.lab_ci
-def test_a_broken_image_halts_at_the_canary_and_nobody_else_is_touched(fleet, operator):
+@pytest.mark.parametrize("mode", [pytest.param("exits", marks=pytest.mark.lab_ci), "never-healthy"])
+def test_a_broken_image_halts_at_the_canary_and_nobody_else_is_touched(fleet, operator, mode):
     fleet.write("agx", "agx-2")
     assert fleet.run("run", "--yes").status == 0
     before = digests(fleet, operator)
-    fleet.write("agx", "agx-2", image=faulty_id(CU13, "never-healthy"))
+    fleet.write("agx", "agx-2", image=faulty_id(CU13, mode))
     done = fleet.run("run", "--yes")
     assert done.status == 10, done
     assert sum(applied(fleet).values()) == 1
