@@ -25,7 +25,7 @@ APPLY = (
 
 
 def test_a_job_carries_its_limits_and_whose_it_is():
-    job = verbs_fleet._job(parsed(VERBS["start"], *APPLY, "--force"))
+    job = verbs_fleet.job_of(parsed(VERBS["start"], *APPLY, "--force"))
     assert (job.action, job.stack, job.rollout, job.digest) == ("apply", "tiny", "r1", "sha256:1")
     assert (job.order.confirm_within_s, job.order.force) == (60.0, True)
     assert (job.order.limits.start_s, job.order.limits.accept_s) == (30.0, 100.0)
@@ -33,7 +33,7 @@ def test_a_job_carries_its_limits_and_whose_it_is():
 
 
 def test_while_something_is_measured_the_timer_waits_longer():
-    job = verbs_fleet._job(parsed(VERBS["start"], *APPLY, "--accept", "measure"))
+    job = verbs_fleet.job_of(parsed(VERBS["start"], *APPLY, "--accept", "measure"))
     assert job.order.confirm_within_s == 160.0
 
 
@@ -41,8 +41,8 @@ def test_the_unit_gets_the_same_words_under_another_verb():
     options = parsed(VERBS["start"], *APPLY, "--accept", "measure", "--allow-downgrade")
     again = verbs_fleet._again(options)
     assert again[:3] == ("work", "apply", "tiny")
-    same = verbs_fleet._job(parsed(VERBS["work"], *again[1:]))
-    assert same == verbs_fleet._job(options)
+    same = verbs_fleet.job_of(parsed(VERBS["work"], *again[1:]))
+    assert same == verbs_fleet.job_of(options)
 
 
 def test_we_are_called_with_the_folders_that_we_were_called_with():
