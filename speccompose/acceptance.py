@@ -74,12 +74,14 @@ def accept_here(name: str, here: Here, asked: Asked) -> Judged:
         result = accept_stack(
             name, roots(here.settings), ports=here.ports, asked=asked, say=here.say
         )
-    return follow(name, result, here, strict=asked.strict)
+    prompts = asked.prompts
+    brief = asked.quick or prompts.category is not None or prompts.requests is not None
+    return follow(name, result, here, strict=asked.strict, brief=brief)
 
 
-def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
+def follow(name: str, result: Result, here: Here, *, strict: bool, brief: bool = False) -> Judged:
     """Do what a verdict means for the stack; a failure of that is told beside the verdict."""
-    keep(name, result, here, strict=strict)
+    keep(name, result, here, strict=strict, brief=brief)
     status = int(status_of(result.verdict.outcome, strict=strict))
     if not must_go(result.verdict, strict=strict):
         return Judged(result=result, status=status)
@@ -90,7 +92,7 @@ def follow(name: str, result: Result, here: Here, *, strict: bool) -> Judged:
     return Judged(result=result, status=status, redeployed=redeployed)
 
 
-def keep(name: str, measured: Result, here: Here, *, strict: bool) -> None:
+def keep(name: str, measured: Result, here: Here, *, strict: bool, brief: bool = False) -> None:
     """Write the verdict into the result store, so that the next plan knows of it.
 
     Only what says something about this board's speed counts: not a synthetic acceptance, and no
@@ -113,6 +115,7 @@ def keep(name: str, measured: Result, here: Here, *, strict: bool) -> None:
         context_tokens=memory.context_tokens if memory else None,
         sequences=memory.sequences if memory else None,
         dataset=f"{dataset.name} {dataset.sha256[:12]}" if dataset else None,
+        brief=brief,
     )
     try:
         add_result(Path(here.settings.state_root), result)

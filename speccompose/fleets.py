@@ -47,7 +47,8 @@ class Planner:
 
     def __init__(self, settings: Settings, catalog: Catalog, store: Path) -> None:
         self._settings, self._catalog = settings, catalog
-        self._results = (*read_results(Path(settings.state_root)), *read_results(store))
+        results = (*read_results(Path(settings.state_root)), *read_results(store))
+        self._results = tuple(r for r in results if not getattr(r, "brief", False))
         self._measured = {r.key: r for r in self._results if isinstance(r, MeasuredResult)}
 
     def plan(self, request: StackRequest, board: BoardSource, site: SiteEntry | None) -> StackPlan:

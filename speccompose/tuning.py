@@ -73,16 +73,17 @@ def tune_here(name: str, here: Here, wanted: Wanted) -> Tuned:
         board = this_board(pinned_request(installed))
         plans = plan_depths(installed, board, here, wanted.depths)
         result = Session(stack, plans, here, wanted).search()
-    return follow(result, installed, plans, here, apply=wanted.apply)
+    return follow(result, installed, plans, here, wanted)
 
 
 def follow(
-    result: TuningResult, installed: PlanDocument, plans: DepthPlans, here: Here, *, apply: bool
+    result: TuningResult, installed: PlanDocument, plans: DepthPlans, here: Here, wanted: Wanted
 ) -> Tuned:
     """Keep what was chosen, and deploy it where that was asked for."""
-    keep_tuned(result, installed, here)
+    if not wanted.depths and wanted.prompts.category is None:
+        keep_tuned(result, installed, here)  # what some depths or one kind of prompts say is less
     status = int(STATUS[result.outcome])
-    if not apply or result.depth is None:
+    if not wanted.apply or result.depth is None:
         return Tuned(result=result, status=status)
     request = at_depth(plans.request, result.depth)
     try:

@@ -183,6 +183,7 @@ class Session:
         identity = {
             **{key: value for key, value in body.items() if key not in ("plan", "depth")},
             "entrypoint": self._stack.plan.entrypoint,
+            "weights": [(w.repo, w.file, w.revision) for w in self._stack.plan.downloads],
             "dataset": self._dataset.sha256,
             "pace": self._pace._asdict(),
             "levels": sorted({self._concurrency, self._loaded}),

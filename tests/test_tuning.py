@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from speccompose.device import state
+from speccompose.device.command import Completed
 from speccompose.device.measured_stack import Prompts
 from speccompose.device.paths import StackPaths
 from speccompose.errors import DeployError, UsageError
@@ -127,7 +129,7 @@ def test_a_baseline_that_wins_is_applied_and_known_to_the_next_plan(tuned_board)
         depth, rates={1: 2000.0 if depth == 0 else 900.0, 8: 5000.0}
     )
     tuned_board.docker.serve(4, command_now(tuned_board))
-    done = tune(tuned_board, msgspec.structs.replace(QUICK, apply=True, depths=(1, 2, 4)))
+    done = tune(tuned_board, msgspec.structs.replace(QUICK, apply=True))
     assert (done.result.outcome, done.result.depth, done.status) == ("none", 0, 0)
     assert "--spec-type" not in command_now(tuned_board)
     plan = plan_here(tuned_board.request(), tuned_board.board(), tuned_board.here)
@@ -138,6 +140,33 @@ def test_a_baseline_that_wins_is_applied_and_known_to_the_next_plan(tuned_board)
 def test_a_search_with_limits_of_its_own_is_no_rule_for_others(tuned_board):
     limits = TuneLimits(memory_mib=10**9)
     tune(tuned_board, msgspec.structs.replace(QUICK, limits=limits, depths=(2, 4)))
+    assert read_results(tuned_board.state) == ()
+
+
+def test_what_some_depths_say_is_no_rule_for_the_method(tuned_board):
+    rates = {0: 2000.0, 4: 900.0}
+    tuned_board.docker.scripts = lambda depth: script_at(
+        depth, rates={1: rates[depth], 8: 4 * rates[depth]}
+    )
+    tuned_board.docker.serve(4, command_now(tuned_board))
+    result = tune(tuned_board, msgspec.structs.replace(QUICK, depths=(4,))).result
+    assert (result.outcome, result.depth) == ("none", 0)
+    assert read_results(tuned_board.state) == ()
+
+
+def test_a_docker_that_starts_nothing_says_nothing_of_a_depth(tuned_board):
+    compose = tuned_board.docker.compose
+
+    def down_for_two(words):
+        texts = [Path(word).read_text() for word in words if Path(word).is_file()]
+        if "up" in words and len(texts) > 1 and '"2"' in texts[-1]:
+            said = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock"
+            return Completed(tuple(words), 1, "", said)
+        return compose(words)
+
+    tuned_board.docker.compose = down_for_two
+    done = tune(tuned_board, msgspec.structs.replace(QUICK, depths=(2, 4), exhaustive=True))
+    assert (done.result.outcome, done.status) == ("invalid", 11)
     assert read_results(tuned_board.state) == ()
 
 

@@ -139,13 +139,20 @@ def accept(
         raise
     except DeviceError as error:
         session.faults.append("; ".join([error.brief, *error.details]))
+    except BaseException as error:
+        session.faults.append(f"the measurement broke off: {error or type(error).__name__}")
+        raise
     finally:
         try:
             arms.restore()
+        except BaseException:
+            session.faults.append("the planned stack could not be put back")
+            raise
         finally:
             result = session.result()
             artifacts.finish(result.as_dict())
-    return result
+    # What could not be kept is no result that anybody can look up: then it is invalid.
+    return result if artifacts.fault is None else session.result()
 
 
 class _Session:

@@ -21,6 +21,8 @@ DOWN_S = 300.0
 
 # `up --pull` came during Compose 2; before that an image that is there is never pulled anyway.
 _HAS_UP_PULL = (2, 5)
+COMPOSE_FAILED = "compose_failed"
+"""Docker did not make or start the container: that says nothing of what it was to run."""
 
 
 class Compose(NamedTuple):
@@ -86,6 +88,6 @@ class Compose(NamedTuple):
                 hint=None
                 if why is None
                 else why.do_for(self.project.replace("speccompose-", "", 1)),
-                code="compose_failed",
+                code=COMPOSE_FAILED,
             )
         return answer

@@ -14,6 +14,8 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 
 _SAME_WORD = re.compile(r"(\S+)(?:\s+\1(?!\S)){7,}")
 _SAME_CHARACTER = re.compile(r"(\S)\1{23,}")
+_SAME_PIECE = re.compile(r"(\S{2,24}?)\1{7,}")
+"""A token that brings no space of its own, such as <unk>."""
 _MOST_OF_TEXT = 0.5
 
 
@@ -65,7 +67,7 @@ def text_fault(text: str) -> Optional[str]:
     """What shows that a text is no answer: nothing at all, or one token over and over."""
     if not text.strip():
         return "it is empty"
-    for pattern in (_SAME_WORD, _SAME_CHARACTER):
+    for pattern in (_SAME_WORD, _SAME_CHARACTER, _SAME_PIECE):
         longest = max((m.group(0) for m in pattern.finditer(text)), key=len, default="")
         if len(longest) > _MOST_OF_TEXT * len(text.strip()):
             return f"one token again and again: {longest[:24]!r}"

@@ -17,8 +17,9 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from speccompose.device.accept import Arms
 from speccompose.device.artifacts import Artifacts, write_whole
+from speccompose.device.compose_cli import COMPOSE_FAILED
 from speccompose.device.conditions import Conditions, changes, read_conditions
-from speccompose.device.errors import DeviceError
+from speccompose.device.errors import PREFLIGHT, DeviceError
 from speccompose.device.ports import Progress, Say
 from speccompose.device.result_document import conditions_document, run_document
 from speccompose.device.runner import Runner
@@ -89,7 +90,8 @@ class DepthBench:
         """Measure one depth, or take what an earlier search has finished of it.
 
         Raises:
-            DeviceError: docker does not answer.
+            DeviceError: docker does not answer, or does not start what it is given: that says
+                nothing of the depth.
             KeyboardInterrupt: passed on; what was measured of this depth is on the disk.
         """
         folder = self._folder / f"depth-{depth}"
@@ -103,6 +105,8 @@ class DepthBench:
         try:
             served = self._arms.start(arm)
         except DeviceError as error:
+            if error.status == PREFLIGHT or error.code == COMPOSE_FAILED:
+                raise
             return DepthRuns(depth, refused="; ".join([error.brief, *error.details]))
         return self._run_all(depth, served, folder, depth if per_request else None)
 

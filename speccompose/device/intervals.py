@@ -13,6 +13,8 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple, Sequence
 
+_WIDEST = 700.0
+
 
 class Spread(NamedTuple):
     """Logarithms of some repeats: their mean, variance and how many."""
@@ -61,9 +63,14 @@ def ratio_of(other: Spread, base: Spread, *, low_tail: float, high_tail: float) 
     error = math.sqrt(a + b)
     return Ratio(
         value=math.exp(step),
-        low=math.exp(step - t_quantile(low_tail, freedom) * error),
-        high=math.exp(step + t_quantile(high_tail, freedom) * error),
+        low=_power(step - t_quantile(low_tail, freedom) * error),
+        high=_power(step + t_quantile(high_tail, freedom) * error),
     )
+
+
+def _power(exponent: float) -> float:
+    """e to this, for ends of intervals that two wild repeats leave open: never an overflow."""
+    return math.exp(max(-_WIDEST, min(_WIDEST, exponent)))
 
 
 def t_quantile(tail: float, freedom: float) -> float:

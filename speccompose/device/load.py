@@ -176,8 +176,21 @@ class _Crew:
             given = self._next_conversation()
             if given is None:
                 break
-            self._play(client, *given)
+            played = False
+            try:
+                self._play(client, *given)
+                played = True
+            finally:  # a client that is lost silently would look like speed
+                if not played:
+                    self._lost(given[0])
         client.close()
+
+    def _lost(self, place: int) -> None:
+        """This thread dies of a fault of ours: the run must not count."""
+        now = time.perf_counter()
+        with self._lock:
+            self._samples[place, -1] = Sample(now, (), now, 0, error="a client of ours broke off")
+        self._stop.set()
 
     def _play(self, client: Client, place: int, conversation: Conversation) -> None:
         """Every turn, with all that was said before it."""

@@ -110,7 +110,11 @@ def _judge(
         return ACCEPTED, ["it pays: enough faster alone, and no slower under load"]
     falls_short = gain.high < wanted_gain or tpot.low > wanted_tpot
     if falls_short and gain.low >= _times(rules.gain_reject_pct) and no_regression:
-        return MARGINAL, [f"it helps, but less than the {rules.gain_accept_pct:+g} % it should"]
+        if gain.high < wanted_gain:
+            wanted = f"the {rules.gain_accept_pct:+g} % tokens/s"
+        else:
+            wanted = f"the {rules.tpot_accept_pct:+g} % TPOT"
+        return MARGINAL, [f"it helps, but less than {wanted} it should"]
     open_questions = []
     if not no_regression:
         open_questions.append(f"whether it loses at concurrency {rules.loaded}")

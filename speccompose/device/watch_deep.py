@@ -91,13 +91,21 @@ def measured_length(paths: StackPaths, digest: str) -> Optional[float]:
     for folder in folders:
         body = _object(folder / "result.json")
         runs = body.get("runs")
-        if not isinstance(runs, list) or body.get("digest") not in (None, digest):
+        if not isinstance(runs, list) or not _is_of(body, digest):
             continue
         found = [_length(run) for run in runs if isinstance(run, dict)]
         lengths = [length for length in found if length is not None]
         if lengths:
             return float(median(lengths))
     return None
+
+
+def _is_of(body: "dict[str, object]", digest: str) -> bool:
+    """Whether a result counts, and is of this release."""
+    subject = body.get("subject")
+    measured = subject.get("plan") if isinstance(subject, dict) else None
+    counts = body.get("outcome") != "invalid" and body.get("synthetic") is not True
+    return counts and measured == digest
 
 
 def _length(run: "dict[str, object]") -> Optional[float]:

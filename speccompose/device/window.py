@@ -236,6 +236,8 @@ class _Counted:
             before.generated is not None and after.generated is None
         ):
             yield "the engine's counters are gone: it was restarted, or something else answers"
+        if before.generated is None and after.generated is not None:
+            yield "the engine's counters could not be read before the run"
         generated = _difference(before.generated, after.generated)
         deltas = [generated, self.preemptions]
         if drafting is not None:

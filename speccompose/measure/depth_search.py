@@ -65,19 +65,20 @@ def next_depth(
     baseline_tokens_s: float,
     measured: Sequence[Speed],
     unfit: Collection[int] = (),
+    too_deep: Collection[int] = (),
 ) -> int | None:
     """The depth to measure next; None when the best is known.
 
     ``unfit``: measured depths that break a limit or lose under load. They tell of the curve and
-    are never the best; what is left to try then is shallower, and the search goes on until
-    something fits.
+    are never the best; the search goes on until something fits. ``too_deep``: those of them that
+    every deeper one would join (memory, load); a deeper one may well take less time per token.
     """
     if not measured:
         return space.first
     left = [depth for depth in allowed(space, baseline_tokens_s, measured) if _new(depth, measured)]
     fit = [speed for speed in measured if speed.depth not in unfit]
-    if unfit:
-        left = [depth for depth in left if depth < min(unfit)]
+    if too_deep:
+        left = [depth for depth in left if depth < min(too_deep)]
     if not left or (len(measured) >= space.runs and fit):
         return None
     told = predictions(space, baseline_tokens_s, measured)

@@ -97,7 +97,8 @@ class Curve:
         plain = speed_of(baseline, self._search.thresholds.concurrency)
         if plain is None:
             return None
-        return next_depth(space, plain.tokens_s, self._speeds(), self._unfit(baseline))
+        unfit, too_deep = self._unfit(baseline)
+        return next_depth(space, plain.tokens_s, self._speeds(), unfit, too_deep)
 
     def _possible(self) -> Space:
         """Depths that the engine has not refused to start with."""
@@ -112,18 +113,22 @@ class Curve:
         told = [speed_of(point, level) for depth, point in self.points.items() if depth]
         return [speed for speed in told if speed is not None]
 
-    def _unfit(self, baseline: DepthPoint) -> set[int]:
+    def _unfit(self, baseline: DepthPoint) -> tuple[set[int], set[int]]:
+        """Depths that break a limit or lose under load; those whose deeper ones would too."""
         search = self._search
-        found = set()
+        found: set[int] = set()
+        too_deep: set[int] = set()
+        memory = TuneLimits(memory_mib=search.limits.memory_mib)
         for depth, point in self.points.items():
             level = level_of(point, search.thresholds.concurrency)
             if depth == 0 or level is None:
                 continue
-            if limit_fault(point, level, search.limits) or load_fault(
-                point, baseline, search.thresholds
-            ):
+            loses = load_fault(point, baseline, search.thresholds)
+            if loses or limit_fault(point, level, memory):
+                too_deep.add(depth)
+            if loses or limit_fault(point, level, search.limits):
                 found.add(depth)
-        return found
+        return found, too_deep
 
     def _predictions(self) -> dict[int, float]:
         speeds, baseline = self._speeds(), self.points.get(0)

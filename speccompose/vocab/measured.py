@@ -38,7 +38,9 @@ class MeasuredResult(Frozen, frozen=True, kw_only=True):
 
     ``strict``: it was asked for with --strict, where a marginal gain counts as rejected.
     ``outcome`` 'tuned': no verdict, the depth that a search chose (plan/tuned.py makes these).
-    ``dataset``: name and hash of the prompts, None for results of older versions.
+    ``dataset``: name and hash of the prompts, None for results of older versions. ``brief``: by
+    --quick, one category or a number of requests: it orders this board's plans, and spares no
+    canary its measurement.
     """
 
     key: MeasuredKey
@@ -50,6 +52,7 @@ class MeasuredResult(Frozen, frozen=True, kw_only=True):
     context_tokens: int | None = None
     sequences: int | None = None
     dataset: str | None = None
+    brief: bool = False
 
     @property
     def is_rejected(self) -> bool:

@@ -39,13 +39,16 @@ def load_tuning(path: Path) -> TuningResult:
 
 
 def newest_tuning(stack: str, state_root: Path) -> TuningResult | None:
-    """The newest search of depths of a stack that has a result; None without one.
+    """The newest search of depths of a stack that counts; None without one.
+
+    Its folders are named by what was searched, so only the result says when.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: one cannot be read.
     """
-    found = sorted((state_root / "stacks" / stack / TUNE).glob(f"*/{RESULT}"))
-    return load_tuning(found[-1]) if found else None
+    files = (state_root / "stacks" / stack / TUNE).glob(f"*/{RESULT}")
+    found = [result for result in map(load_tuning, files) if result.outcome != "invalid"]
+    return max(found, key=lambda result: result.started_at or "", default=None)
 
 
 def find_acceptance(what: str, state_root: Path) -> AcceptanceResult:

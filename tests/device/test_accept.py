@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import threading
+from typing import NamedTuple
 
 import pytest
 
@@ -265,3 +266,43 @@ def test_a_full_disk_is_invalid(tmp_path):
 def test_an_engine_with_fewer_sequences_is_named():
     done = judge(BASE, speculating(2, 2, garbage=True), sequences=2)
     assert any("runs 2 sequences at once" in reason for reason in done.verdict.reasons)
+
+
+def test_what_cannot_be_kept_is_no_pass(tmp_path):
+    (tmp_path / "result.json").mkdir()
+    done = decided(BASE, speculating(1.5, 1.1), tmp_path=tmp_path)
+    assert done.verdict.outcome == "invalid"
+
+
+def test_a_pass_whose_stack_does_not_come_back_is_kept_as_none(tmp_path):
+    arms = StubArms(BASE, speculating(1.5, 1.1), fails_to_restore=True)
+    with pytest.raises(DeviceError):
+        decided(None, None, arms=arms, tmp_path=tmp_path)
+    kept = json.loads((tmp_path / "result.json").read_text())
+    assert kept["outcome"] == "invalid"
+    assert "could not be put back" in kept["reasons"][0]
+
+
+def test_a_fault_of_our_own_leaves_no_pass_behind(tmp_path):
+    class Breaks(NamedTuple):
+        left: list
+        name: str = "native"
+
+        def run(self, served, order):
+            if not self.left:
+                raise ArithmeticError("a bug")
+            self.left.pop()
+            return NativeRunner(builtin(), LONG, play=play).run(served, order)
+
+    with pytest.raises(ArithmeticError):
+        judge(BASE, speculating(1.5, 1.1), tmp_path=tmp_path, runner=Breaks([1] * 3))
+    kept = json.loads((tmp_path / "result.json").read_text())
+    assert (kept["outcome"], kept["reasons"][0]) == ("invalid", "the measurement broke off: a bug")
+
+
+def test_a_marginal_verdict_names_what_fell_short():
+    slow_first = speculating(1.45, 1.1, first_token_s=0.0)
+    rules = RULES._replace(tpot_accept_pct=-60.0)
+    done = decided(BASE, slow_first, rules=rules)
+    assert done.verdict.outcome == "marginal"
+    assert "TPOT" in done.verdict.reasons[0]

@@ -73,3 +73,21 @@ def test_a_model_that_repeats_itself_without_speculation_is_named_so():
     broken = ["la " * 30] * 12
     found = compare_contents(broken, broken, broken).faults
     assert any("without speculation" in fault for fault in found)
+
+
+@pytest.mark.parametrize("piece", ["<unk>", "<|im_end|>", "assistant", "ha,", "\ud55c\uad6d"])
+def test_a_token_without_a_space_over_and_over_is_no_answer(piece):
+    assert "one token again and again" in str(text_fault(piece * 24))
+    assert text_fault(f"It was called {piece} by everybody who had ever heard of it.") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\nThat is the whole table that you asked for.",
+        "Pi is 3.14159265358979, and e is 2.718281828459045; both go on without a period.",
+        "A line\n--------------------\nand what stands below the line, in a few more words.",
+    ],
+)
+def test_what_people_write_is_an_answer(text):
+    assert text_fault(text) is None

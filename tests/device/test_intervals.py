@@ -62,3 +62,11 @@ def test_three_repeats_are_covered(noise):
         ratio = ratio_of(spread_of(other), spread_of(base), low_tail=0.025, high_tail=0.025)
         missed += not ratio.low <= math.exp(0.1) <= ratio.high
     assert missed / trials < 0.06
+
+
+def test_two_wild_repeats_leave_everything_open_and_overflow_nothing():
+    """A board that throttles in one of two repeats: 40 tokens/s, then 9."""
+    wild, calm = spread_of([40.0, 9.0]), spread_of([40.0, 40.1])
+    for other, base in ((wild, calm), (calm, wild)):
+        ratio = ratio_of(other, base, low_tail=0.0003, high_tail=0.0003)
+        assert 0.0 < ratio.low < ratio.value < ratio.high

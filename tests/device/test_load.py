@@ -167,3 +167,15 @@ def test_a_turn_that_fails_ends_its_conversation():
         done = run_load(endpoint, conversations(3, 2), concurrency=1, ask=Ask(6, stall_s=2))
     assert len(done.samples) == 2
     assert "connection lost" in done.errors[0]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_client_of_ours_that_dies_ends_the_run():
+    class Texts(tuple):
+        def __iter__(self):
+            raise MemoryError
+
+    asked = [*questions(["a", "b"]), Conversation("c", None, Texts(("x",)))]
+    with StubServer(Script(rates={1: 4000.0})) as stub:
+        done = run_load(endpoint_of(stub.url, "stub-model"), asked, concurrency=1, ask=Ask(4))
+    assert any("broke off" in error for error in done.errors)

@@ -60,14 +60,22 @@ def keep_result(seen: WatchedBoard, mark: str, length: object, **more: object) -
         {"arm": "baseline", "mean_accepted_length": None},
         {"arm": "speculative", "mean_accepted_length": length},
     ]
-    (folder / "result.json").write_text(json.dumps({"runs": runs, **more}))
+    body = {
+        "outcome": "accepted",
+        "subject": {"plan": state.linked_digest(seen.paths.current)},
+        "runs": runs,
+        **more,
+    }
+    (folder / "result.json").write_text(json.dumps(body))
 
 
 def test_the_last_acceptance_of_this_release_counts(seen):
     digest = str(state.linked_digest(seen.paths.current))
     assert measured_length(seen.paths, digest) is None
     keep_result(seen, "20261130T100000Z", 2.0)
-    keep_result(seen, "20261130T110000Z", 4.0, digest="sha256:" + "1" * 64)
+    keep_result(seen, "20261130T110000Z", 4.0, subject={"plan": "sha256:" + "1" * 64})
+    keep_result(seen, "20261130T110001Z", 5.0, outcome="invalid")
+    keep_result(seen, "20261130T110002Z", 6.0, synthetic=True)
     keep_result(seen, "20261130T120000Z", "nonsense")
     (seen.paths.home / "accept" / "20261130T130000Z").mkdir()
     assert measured_length(seen.paths, digest) == 2.0

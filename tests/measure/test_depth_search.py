@@ -177,3 +177,13 @@ def test_whatever_is_measured_the_search_ends(shares, base, found, parallel):
         cut = positions[:depth]
         measured.append(Speed(depth=depth, tokens_s=found, length=1 + sum(cut), positions=cut))
     assert len({each.depth for each in measured}) == len(measured) <= space.runs
+
+
+def test_a_limit_on_time_does_not_forbid_what_is_deeper():
+    """A deeper draft may take less time per token; only memory and load grow with depth."""
+    space = Space(depths=(1, 2, 3, 4, 5), start=2)
+    recorded = modelled(GSM8K, step=0.05, convex=0.0)
+    measured = [speed(recorded, 2), speed(recorded, 1)]
+    base = recorded.speeds[0]
+    assert next_depth(space, base, measured, unfit={1, 2}) == 3
+    assert next_depth(space, base, measured, unfit={1, 2}, too_deep={2}) is None

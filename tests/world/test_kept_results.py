@@ -6,7 +6,12 @@ import os
 import pytest
 
 from speccompose.errors import DataError, UsageError
-from speccompose.world.kept_results import find_acceptance, load_acceptance, load_tuning
+from speccompose.world.kept_results import (
+    find_acceptance,
+    load_acceptance,
+    load_tuning,
+    newest_tuning,
+)
 
 OLD = {
     "outcome": "rejected",
@@ -90,3 +95,17 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="pipe"):
         load_acceptance(tmp_path / "pipe")
+
+
+def test_the_newest_search_is_the_one_that_ended_last_and_counts(tmp_path):
+    """Folders of searches are named by what was searched: their order says nothing."""
+    home = tmp_path / "stacks" / "chat" / "tune"
+    for name, hour, outcome, depth in (
+        ("ffff", 10, "chosen", 1),
+        ("0000", 11, "chosen", 2),
+        ("8888", 12, "invalid", None),
+    ):
+        at = f"2026-11-30T{hour}:00:00Z"
+        keep(home / name, {**TUNED, "started_at": at, "outcome": outcome, "depth": depth})
+    assert newest_tuning("chat", tmp_path).depth == 2
+    assert newest_tuning("other", tmp_path) is None
