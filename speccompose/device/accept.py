@@ -132,23 +132,24 @@ def accept(
         KeyboardInterrupt: passed on, after everything is put back and kept.
     """
     session = _Session(trial, arms, artifacts, say, conditions)
+    measured = restored = False
     try:
         session.measure()
+        measured = True
     except KeyboardInterrupt:
         session.faults.append("the measurement was interrupted")
         raise
     except DeviceError as error:
         session.faults.append("; ".join([error.brief, *error.details]))
-    except BaseException as error:
-        session.faults.append(f"the measurement broke off: {error or type(error).__name__}")
-        raise
     finally:
+        if not (measured or session.faults):
+            session.faults.append("the measurement broke off")
         try:
             arms.restore()
-        except BaseException:
-            session.faults.append("the planned stack could not be put back")
-            raise
+            restored = True
         finally:
+            if not restored:
+                session.faults.append("the planned stack could not be put back")
             result = session.result()
             artifacts.finish(result.as_dict())
     # What could not be kept is no result that anybody can look up: then it is invalid.
