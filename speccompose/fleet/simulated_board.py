@@ -102,6 +102,8 @@ class SimulatedBoard:
 
     def stage(self, call: BoardCall, t: int) -> str | None:
         """Begin to pull; a code where it is refused."""
+        if call.digest not in self.pushed:
+            return "no_stack"
         return self._begin(call, "stage", t)
 
     def apply(self, call: BoardCall, t: int) -> str | None:

@@ -117,8 +117,7 @@ def _strange(state: RolloutState, board: BoardState, report: BoardReport, now: N
         return change(board, "failed", "not_started", report)
     if board.phase in ("ready", "pushed"):
         return None
-    if board.phase == "pushing":
-        return change(board, "pushed", None, report)
+    # Whoever died in a push knows not whether it arrived: it is sent again, whole or not at all.
     return change(board, "ready", None, report)
 
 

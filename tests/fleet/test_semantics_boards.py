@@ -242,6 +242,7 @@ def test_a_board_that_another_rollout_holds_is_left_alone():
         board="a1", rollout="r-other.1", stack="chat", digest=OLD, bundle=OLD,
         deadlines=world_deadlines(world),
     )  # fmt: skip
+    other.pushed.add(OLD)
     other.stage(stranger, 0)
     other.until = 10**12
     rules = replace(world.plan.policy, deadlines=Deadlines(wave_s=600))

@@ -88,6 +88,7 @@ ADOPTED = [
     ("failed", "probe", ok(state="idle", **OURS), ("failed", "not_started")),
     ("failed", "probe", ok(state="checking", running="apply", **OURS), ("applying", None)),
     ("pushing", "push", {"outcome": "ok"}, ("pushed", None)),
+    ("pushing", "probe", ok(), ("ready", None)),
     ("pushing", "push", ok(unfit=(Unfit(code="disk_full"),)), ("ineligible", "disk_full")),
     ("committed", "probe", ok(state="committed", digest=NEW, **OURS), None),
     ("committed", "probe", ok(state="committed", digest=NEW, healthy=None, **OURS),
