@@ -134,7 +134,10 @@ def test_what_a_person_stopped_with_systemctl_stays_stopped(seen):
     assert seen.ups() == 1
 
 
-@pytest.mark.parametrize("phase", [state.STOPPED, state.FAILED, state.STUCK, *state.OPEN])
+CHANGING = [phase for phase in state.OPEN if phase != state.STAGED]
+
+
+@pytest.mark.parametrize("phase", [state.STOPPED, state.FAILED, state.STUCK, *CHANGING])
 def test_what_is_stopped_or_in_a_transaction_is_left_alone(seen, phase):
     record = state.load(seen.paths)
     before = state.Before(record.digest, None, True)
@@ -144,6 +147,30 @@ def test_what_is_stopped_or_in_a_transaction_is_left_alone(seen, phase):
     assert (done.state, done.reason) == ("left", f"it is {phase}")
     assert seen.ups() == 1
     assert not watch_path(seen.paths).exists()
+
+
+def stage_another(seen: WatchedBoard, serving: str) -> None:
+    record = state.load(seen.paths)
+    before = state.Before(record.digest, None, True, serving)
+    state.save(seen.paths, record.opened(state.STAGED, "sha256:" + "b" * 64, before, None))
+
+
+def test_what_serves_is_watched_while_another_release_is_only_staged(seen):
+    seen.look()
+    stage_another(seen, state.COMMITTED)
+    seen.container["State"].update(Status="exited", ExitCode=1)
+    assert seen.look().action == "restart"
+    assert (seen.phase(), seen.container["State"]["Status"]) == (state.STAGED, "running")
+    seen.deadlock()
+    seen.look(12)
+    assert seen.phase() == state.DEGRADED
+
+
+def test_what_is_stopped_is_left_alone_while_another_release_is_staged(seen):
+    stage_another(seen, state.STOPPED)
+    seen.container["State"].update(Status="exited", ExitCode=1)
+    assert seen.look(3).state == "left"
+    assert seen.ups() == 1
 
 
 def test_a_stack_that_is_being_measured_is_left_alone(seen):
