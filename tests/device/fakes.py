@@ -42,6 +42,7 @@ class FakeDocker:
     compose_versions: dict[str, str] = field(default_factory=lambda: {"docker compose": "v2.40.0"})
     installed: bool = True
     answers: bool = True
+    fails_up: bool = False
     log: str = ""
     events: str = ""
     calls: list[tuple[str, ...]] = field(default_factory=list)
@@ -116,6 +117,8 @@ class FakeDocker:
             return ok(words, f"{words[-1]} {self.config_hash}\n")
         project = words[words.index("--project-name") + 1]
         file = Path(words[words.index("--file") + 1])
+        if "up" in words and self.fails_up:
+            return failed(words, "it does not start")
         if "up" in words:
             self.up(project, json.loads(file.read_text()), "--force-recreate" in words)
             self.after_up()

@@ -236,6 +236,40 @@ def test_a_restart_that_fails_counts_and_in_the_end_it_is_given_up(seen):
     assert seen.phase() == state.DEGRADED
 
 
+def half_done(seen: WatchedBoard) -> None:
+    """The watch has stopped a deadlocked engine, and could not start it again."""
+    seen.look()
+    seen.deadlock()
+    seen.look(2)
+    seen.board.docker.fails_up = True
+    with pytest.raises(DeviceError):
+        seen.look()
+    assert seen.container["State"]["Status"] == "exited"
+    seen.board.docker.events = "kill 15\nstop \n"
+    seen.board.docker.fails_up = False
+
+
+def test_its_own_stop_is_not_taken_for_a_persons(seen):
+    half_done(seen)
+    done = seen.look()
+    assert (done.action, done.restarts) == ("restart", 2)
+    assert seen.container["State"]["Status"] == "running"
+
+
+def test_a_container_that_a_half_done_restart_created_is_started(seen):
+    half_done(seen)
+    seen.container.update(Id="f" * 64)
+    seen.container["State"].update(Status="created", StartedAt="0001-01-01T00:00:00Z")
+    assert seen.look().action == "restart"
+
+
+def test_what_a_person_stops_after_our_restart_stays_stopped(seen):
+    half_done(seen)
+    seen.look()
+    seen.container["State"].update(Status="exited", ExitCode=137)
+    assert seen.look().reason == "a person has stopped its container"
+
+
 def test_when_systemd_has_given_up_starting_it_so_do_we(seen):
     seen.look()
     seen.here.systemd.active.discard(UNIT)
