@@ -111,6 +111,8 @@ class FakeDocker:
             return failed(words, f"{program}: not found")
         if words[-2:] == ("version", "--short"):
             return ok(words, version)
+        if not self.answers:
+            return failed(words, "Cannot connect to the Docker daemon at unix:///x.")
         if "ls" in words:
             return ok(words, "")
         if "config" in words:

@@ -56,6 +56,35 @@ def test_an_unconfirmed_release_is_rolled_back(board):
     assert back(board) is None
 
 
+def undo_while_docker_is_down(board, until_s: float) -> None:
+    digest = cut(board, extra=("--new",))
+    begun = board.machine.clock_s
+    board.docker.answers = False
+
+    def slept() -> None:
+        board.docker.answers = board.machine.clock_s - begun >= until_s
+
+    board.machine.on_sleep = slept
+    before = state.load(board.paths).before
+    restore(board.paths, before, digest, ports=board.ports, say=board.said.append)
+
+
+def test_a_docker_that_is_being_restarted_is_waited_for(board):
+    old = install(board)
+    undo_while_docker_is_down(board, 60)
+    assert (state.load(board.paths).phase, board.docker.answers) == (state.ROLLED_BACK, True)
+    assert state.linked_digest(board.paths.current) == old
+    assert "waiting for docker" in " ".join(item.message for item in board.said)
+
+
+def test_a_docker_that_stays_down_is_stuck_with_its_links_put_back(board):
+    old = install(board)
+    with pytest.raises(DeviceError) as caught:
+        undo_while_docker_is_down(board, 1e9)
+    assert (caught.value.status, state.load(board.paths).phase) == (14, state.STUCK)
+    assert state.linked_digest(board.paths.current) == old
+
+
 def test_an_unconfirmed_first_install_is_taken_away(board):
     digest = cut(board)
     assert "nothing is left running" in back(board)
