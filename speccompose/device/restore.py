@@ -24,6 +24,7 @@ from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Progress, Say, unbreakable
 from speccompose.device.stack_folder import read_stack
+from speccompose.device.way_back import tag_again
 
 DOCKER_BACK_S = 120.0
 """A daemon that is restarted (as an upgrade does) is back by then."""
@@ -195,6 +196,7 @@ class _Undo:
             return self._written(self._record.settled(phase, old), now, faults)
         self._say(Progress("restore", "bringing the previous stack back"))
         plan = read_stack(paths.release(old)).plan
+        tag_again(self._record, old, self._ports)
         Compose(self._ports.docker, plan.project, paths.release(old)).up(recreate)
         container = self._wait(plan)
         record = self._record.settled(state.ROLLED_BACK, old, container)

@@ -49,6 +49,7 @@ class FakeDocker:
     smoke: Callable[[tuple[str, ...]], Completed] = lambda words: ok(words, "")
     after_up: Callable[[], None] = lambda: None
     config_hash: str = "0000"
+    moved: dict[str, str | None] = field(default_factory=dict)
     in_use: set[str] = field(default_factory=set)
     _ids: itertools.count = field(default_factory=lambda: itertools.count(1))
 
@@ -71,9 +72,13 @@ class FakeDocker:
         if words[1:3] == ("image", "inspect"):
             names = {image_id(name): kind for name, kind in self.images.items()}
             found = {**names, **self.images}.get(words[3])
-            known = words[3] if words[3] in names else image_id(words[3])
+            known = words[3] if words[3] in names else self.meant(words[3])
+            found = None if known is None else found
             body = [{"Id": known, "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1:3] == ("image", "tag"):
+            self.moved[words[4]] = words[3]
+            return ok(words, "")
         if words[1:3] == ("image", "rm"):
             return self.remove_image(words)
         if words[1] == "run":
@@ -96,6 +101,10 @@ class FakeDocker:
         if words[1] == "events":
             return ok(words, self.events)
         raise AssertionError(f"unexpected: {words}")
+
+    def meant(self, reference: str) -> str | None:
+        """The id behind a reference: ``moved`` names those that mean another one, or none."""
+        return self.moved.get(reference, image_id(reference))
 
     def remove_image(self, words: tuple[str, ...]) -> Completed:
         if words[3] in self.in_use:
@@ -148,7 +157,7 @@ class FakeDocker:
         health = "unhealthy" if "--unhealthy" in words else "healthy"
         self.containers[project] = {
             "Id": known["Id"] if fits else f"container-{number}",
-            "Image": image_id(service["image"]),
+            "Image": self.meant(service["image"]),
             "RestartCount": 0,
             "State": {
                 "Status": "exited" if crashed else "running",

@@ -27,7 +27,8 @@ def cut(board, running: bool = True, **changes) -> str:
     folder = read_stack(board.write(**changes))
     release = stage(folder, board.paths)
     digest = folder.plan.digest
-    state.save(board.paths, state.Record(state.SWITCHING, digest=digest, before=before))
+    record = state.load(board.paths).opened(state.SWITCHING, digest, before, None)
+    state.save(board.paths, record)
     state.point(board.paths.previous, before.current)
     state.point(board.paths.current, digest)
     Compose(board.ports.docker, folder.plan.project, release).up()
@@ -54,6 +55,18 @@ def test_an_unconfirmed_release_is_rolled_back(board):
     assert "--new" not in board.docker.containers["speccompose-tiny"]["Config"]["Cmd"]
     assert state.load(board.paths).phase == state.ROLLED_BACK
     assert back(board) is None
+
+
+@pytest.mark.parametrize("now", ["sha256:" + "9" * 64, None])
+def test_what_is_brought_back_runs_with_its_own_image_though_its_tag_moved(board, now):
+    """A local build takes the tag, or somebody removes it; the image is still there by its id."""
+    install(board)
+    cut(board, extra=("--new",))
+    ran = state.load(board.paths).images[0]
+    board.docker.moved[ran.reference] = now
+    back(board)
+    assert state.load(board.paths).phase == state.ROLLED_BACK
+    assert board.docker.containers["speccompose-tiny"]["Image"] == ran.image_id
 
 
 def undo_while_docker_is_down(board, until_s: float) -> None:
