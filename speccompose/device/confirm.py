@@ -24,7 +24,7 @@ from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.recover import give_up_staged, settle, waits
 from speccompose.device.restore import restore
-from speccompose.device.service import align_service
+from speccompose.device.service import align_service, enable_service
 from speccompose.device.stack_folder import read_stack
 
 CONFIRM_PATIENCE_S = 30.0
@@ -173,6 +173,8 @@ def _commit(paths: StackPaths, record: state.Record, ports: Ports) -> None:
             hint="roll it back: rollback --unconfirmed; or its timer does",
             code="not_running",
         )
+    digest = release.plan.digest
+    enable_service(paths, digest, record.before, ports)  # a fault is told by align_service, later
     try:
         commit(paths, record, release, container)
     except OSError as error:
