@@ -27,7 +27,7 @@ from speccompose.device.paths import StackPaths
 from speccompose.device.ports import Ports, Progress, Say, unbreakable
 from speccompose.device.prove import Proof, prove
 from speccompose.device.restore import restore
-from speccompose.device.service import align_service, install_service
+from speccompose.device.service import align_service, enable_service, install_service
 from speccompose.device.stack_folder import StackFolder
 
 
@@ -108,11 +108,15 @@ class Attempt:
         previous = next_previous(self._before, self._plan.digest)
         left_s = self._await_confirmation()
         if left_s is None:
+            self._notices += self._enable()
             commit(self._paths, self._record, self._release(), container)
         self._settled = True
         if left_s is None:
             self._notices += self._after_commit()
         return Outcome(container, proof, previous, left_s, tuple(self._notices))
+
+    def _enable(self) -> Tuple[str, ...]:
+        return enable_service(self._paths, self._plan.digest, self._before, self._ports)
 
     def _after_commit(self) -> Tuple[str, ...]:
         if self._had_timer:

@@ -93,7 +93,8 @@ def _refuse_engine(plan: Plan, ports: Ports) -> None:
 
 def _refuse_state(paths: StackPaths) -> None:
     record = state.load(paths)
-    if record.is_open and holder(paths) is None:
+    staged = record.phase == state.STAGED  # what serves meanwhile proved itself
+    if record.is_open and not staged and holder(paths) is None:
         raise DeviceError(
             PREFLIGHT,
             f"{paths.name} is in the middle of a transaction ({record.phase})",
@@ -101,7 +102,7 @@ def _refuse_state(paths: StackPaths) -> None:
             hint=f"wait until it has ended, or: speccompose deploy {paths.name}",
             code="open_transaction",
         )
-    if record.phase == state.DEGRADED:
+    if record.phase_of_current == state.DEGRADED:
         raise DeviceError(
             PREFLIGHT,
             f"{paths.name} was given up after its restarts",

@@ -6,7 +6,7 @@ tidies up and is done again by whoever comes next, should the power go before.
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Sequence, Tuple
 
 from speccompose.device import api_key, state
 from speccompose.device.counter import read_counter
@@ -19,10 +19,35 @@ from speccompose.device.stack_folder import StackFolder, prune
 TIMER = "speccompose-confirm-{name}"
 """The timer that rolls an unconfirmed release back."""
 
+AGAIN = ".again"
+"""The one that it sets when it could not do so yet: no stack's name has a dot."""
+
 
 def timer_name(name: str) -> str:
     """The confirm timer of a stack."""
     return TIMER.format(name=name)
+
+
+def arm_confirm(name: str, after_s: float, argv: Sequence[str], ports: Ports) -> None:
+    """Arm the confirm timer, also from within what it has started.
+
+    A unit that runs cannot be set anew (systemd-run refuses), so that one is armed beside it.
+
+    Raises:
+        DeviceError: status 15 when systemd does not take it.
+    """
+    first, second = _timers(name)
+    runs = ports.units.unit_state(f"{first}.service") in ("active", "activating", "deactivating")
+    ports.units.arm(second if runs else first, after_s, argv)
+
+
+def is_armed(name: str, ports: Ports) -> bool:
+    """Whether a stack's confirm timer waits."""
+    return any(ports.units.is_armed(timer) for timer in _timers(name))
+
+
+def _timers(name: str) -> Tuple[str, str]:
+    return timer_name(name), timer_name(name) + AGAIN
 
 
 def next_previous(before: state.Before, digest: str) -> Optional[str]:
@@ -64,6 +89,7 @@ def call_off(name: str, ports: Ports) -> None:
     """Take the confirm timer away. One that stays finds nothing to do when it fires."""
     try:
         if ports.units.available():
-            ports.units.disarm(timer_name(name))
+            for timer in _timers(name):
+                ports.units.disarm(timer)
     except DeviceError:
         return

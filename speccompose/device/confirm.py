@@ -14,7 +14,7 @@ from typing import Dict, NamedTuple, Optional
 
 from speccompose.device import state
 from speccompose.device.claim import refuse_other
-from speccompose.device.commit import call_off, commit, timer_name
+from speccompose.device.commit import arm_confirm, call_off, commit
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import DEPLOY, HEALTH, USAGE, DeviceError
 from speccompose.device.expire_command import expire_argv
@@ -24,12 +24,15 @@ from speccompose.device.paths import Roots, StackPaths, find_stack
 from speccompose.device.ports import Ports, Progress, Say, silent
 from speccompose.device.recover import give_up_staged, settle, waits
 from speccompose.device.restore import restore
-from speccompose.device.service import align_service
+from speccompose.device.service import align_service, enable_service
 from speccompose.device.stack_folder import read_stack
 
 CONFIRM_PATIENCE_S = 30.0
 EXPIRE_PATIENCE_S = 3600.0
 """A measurement may hold the stack when the time is over; the timer fires only once."""
+
+AGAIN_S = 60.0
+"""When the timer is set anew because docker is down: nobody else would try again before a boot."""
 
 EARLY_S = 2.0
 """Timers of the init process are rounded to seconds."""
@@ -82,10 +85,12 @@ def expire(
 ) -> Settled:
     """Called by the timer: roll back what is still unconfirmed, and nothing else.
 
-    A timer of an earlier rollout finds nothing of its own. One that fires too early is set again.
+    A timer of an earlier rollout finds nothing of its own. One that fires too early is set again,
+    and so is one that finds docker down: with nobody to start the old stack, it would be stuck.
 
     Raises:
-        DeviceError: 12 when the stack is being changed for an hour, 14 when it is stuck.
+        DeviceError: 12 when the stack is being changed for an hour, 14 when it is stuck, 15 when
+            docker is down (it stays as it is, and is tried again in a minute).
     """
     return _end(name, roots, ports=ports, rollout=rollout, say=say, early=False)
 
@@ -96,7 +101,7 @@ def give_up(
     """Roll back what is open, staged and unconfirmed releases too; what is committed stays.
 
     Raises:
-        DeviceError: as ``expire``; 12 also for another rollout's.
+        DeviceError: as ``expire``; 12 also for another rollout's; with 15 it stays as it is.
     """
     return _end(name, roots, ports=ports, rollout=rollout, say=say, early=True)
 
@@ -135,9 +140,14 @@ def _undone(
         return give_up_staged(paths, record, before) if early else None
     left_s = 0.0 if record.confirm_by is None else record.confirm_by.left_s(ports.machine)
     if record.phase == state.UNCONFIRMED and not early and left_s > EARLY_S:
-        owner = record.owner.rollout if record.owner else None
-        ports.units.arm(timer_name(paths.name), left_s, expire_argv(paths, digest, owner))
+        _set_again(paths, record, left_s, ports)
         return None
+    try:
+        ports.docker.info()
+    except DeviceError:
+        if not early:
+            _set_again(paths, record, AGAIN_S, ports)
+        raise
     brief = "it was given up" if early else "nobody confirmed it in time"
     code = "given_up" if early else "expired"
     say(Progress("restore", brief))
@@ -145,6 +155,11 @@ def _undone(
     done = restore(paths, before, digest, ports=ports, say=say, cause=cause)
     align_service(paths, ports)
     return done
+
+
+def _set_again(paths: StackPaths, record: state.Record, after_s: float, ports: Ports) -> None:
+    owner = record.owner.rollout if record.owner else None
+    arm_confirm(paths.name, after_s, expire_argv(paths, str(record.digest), owner), ports)
 
 
 def _commit(paths: StackPaths, record: state.Record, ports: Ports) -> None:
@@ -158,6 +173,8 @@ def _commit(paths: StackPaths, record: state.Record, ports: Ports) -> None:
             hint="roll it back: rollback --unconfirmed; or its timer does",
             code="not_running",
         )
+    digest = release.plan.digest
+    enable_service(paths, digest, record.before, ports)  # a fault is told by align_service, later
     try:
         commit(paths, record, release, container)
     except OSError as error:

@@ -109,6 +109,14 @@ class Docker:
             return None
         return ImageInfo(id=str(body["Id"]), architecture=str(body.get("Architecture") or ""))
 
+    def tag(self, image_id: str, reference: str) -> None:
+        """Let a reference mean this image again.
+
+        Raises:
+            DeviceError: status 15 when docker does not do it, or does not answer in time.
+        """
+        self._must(("docker", "image", "tag", image_id, reference))
+
     def remove_image(self, image_id: str) -> Optional[str]:
         """Remove an image by its id; why not when docker does not let it go, as while it is used.
 

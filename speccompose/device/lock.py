@@ -75,7 +75,12 @@ def _held_file(path: Path, subject: str, owner: Owner, patience_s: float) -> Ite
     descriptor = _open(path)
     until = time.monotonic() + patience_s
     try:
-        while not _locked(descriptor):
+        while not (_locked(descriptor) and _is_at(path, descriptor)):
+            if not _is_at(path, descriptor):  # `remove` took it away: it guards nothing
+                fresh = _open(path)
+                os.close(descriptor)
+                descriptor = fresh
+                continue
             if time.monotonic() >= until:
                 raise _held(subject, descriptor)
             time.sleep(POLL_S)
@@ -85,6 +90,13 @@ def _held_file(path: Path, subject: str, owner: Owner, patience_s: float) -> Ite
         yield
     finally:
         os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(str(path)))
+    except FileNotFoundError:
+        return False
 
 
 def _locked(descriptor: int) -> bool:

@@ -147,6 +147,13 @@ class Record(NamedTuple):
         return next((item for item in self.images if item.release == digest), None)
 
     @property
+    def phase_of_current(self) -> str:
+        """How what serves stands: a release that is only staged changes nothing of it."""
+        if self.phase == STAGED and self.before is not None:
+            return self.before.phase
+        return self.phase
+
+    @property
     def is_open(self) -> bool:
         """Whether a transaction has begun and has not ended."""
         return self.phase in OPEN

@@ -18,7 +18,7 @@ from typing import Dict, List, NamedTuple, Optional
 
 from speccompose.device import state
 from speccompose.device.api_key import confirm
-from speccompose.device.commit import call_off, timer_name
+from speccompose.device.commit import arm_confirm, call_off, is_armed
 from speccompose.device.errors import ROLLBACK_INCOMPLETE, DeviceError
 from speccompose.device.expire_command import expire_argv
 from speccompose.device.file_faults import unwritable
@@ -191,14 +191,13 @@ def _unstick(paths: StackPaths, record: state.Record, ports: Ports, say: Say) ->
 
 def _wait_again(paths: StackPaths, record: state.Record, ports: Ports) -> Optional[str]:
     """The release goes on waiting; a timer that was lost is armed for the rest of the time."""
-    name = timer_name(paths.name)
     if record.confirm_by is None or record.digest is None or not ports.units.available():
         return None
-    if ports.units.is_armed(name):
+    if is_armed(paths.name, ports):
         return None
     rollout = record.owner.rollout if record.owner else None
     left_s = record.confirm_by.left_s(ports.machine)
-    ports.units.arm(name, left_s, expire_argv(paths, record.digest, rollout))
+    arm_confirm(paths.name, left_s, expire_argv(paths, record.digest, rollout), ports)
     return "the timer of an unconfirmed release was armed again"
 
 

@@ -24,6 +24,12 @@ from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports, Progress, Say, unbreakable
 from speccompose.device.stack_folder import read_stack
+from speccompose.device.way_back import tag_again
+
+DOCKER_BACK_S = 120.0
+"""A daemon that is restarted (as an upgrade does) is back by then."""
+
+_DOCKER_EVERY_S = 5.0
 
 
 def restore(
@@ -105,6 +111,7 @@ class _Undo:
         """Say that it begins, do it, say how it ended."""
         with suppress(OSError):  # without room the old words stand, which are undone just so
             state.save(self._paths, self._record)
+        self._await_docker()
         # A crash after the key was put back leaves a server that has read the other one.
         key_is_back = put_back(self._paths) or (self._again and self._paths.secrets.is_dir())
         before = self._before
@@ -127,6 +134,23 @@ class _Undo:
         except OSError as unwritten:
             return [f"state.json could not be written: {unwritten}"]
         return []
+
+    def _await_docker(self) -> None:
+        """Nobody tries again soon what is stuck, so a daemon that is down is waited for.
+
+        One that stays down is told by whoever needs it: the links go back without it.
+        """
+        machine = self._ports.machine
+        until = machine.now_s() + DOCKER_BACK_S
+        while machine.now_s() < until:
+            try:
+                self._ports.docker.info()
+                return
+            except DeviceError as error:
+                if error.code != "docker_down":
+                    return
+                self._say(Progress("restore", f"waiting for docker: {error.brief}"))
+            machine.sleep(_DOCKER_EVERY_S)
 
     def _leave_nothing(self) -> str:
         """First install: containers, links and the release go; state.json says that it was so."""
@@ -172,6 +196,7 @@ class _Undo:
             return self._written(self._record.settled(phase, old), now, faults)
         self._say(Progress("restore", "bringing the previous stack back"))
         plan = read_stack(paths.release(old)).plan
+        tag_again(self._record, old, self._ports)
         Compose(self._ports.docker, plan.project, paths.release(old)).up(recreate)
         container = self._wait(plan)
         record = self._record.settled(state.ROLLED_BACK, old, container)

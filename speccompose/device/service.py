@@ -3,6 +3,7 @@
 Layer: device (standard library, Python 3.8).
 
     install_service(paths, digest, ports)   before the switch: recover must come before the stacks
+    enable_service(paths, digest, ...)      a first install, before the commit: it survives a boot
     align_service(paths, ports)             after anything that changed state.json: systemd agrees
     mend_service(paths, digest, ports)      both, for what serves already
     remove_service(paths, ports)            nothing of the stack is left
@@ -78,6 +79,28 @@ def install_service(paths: StackPaths, digest: str, ports: Ports) -> Tuple[str, 
     except DeviceError as error:
         notices.append(_told("its service is not installed", error))
     return tuple(notices)
+
+
+def enable_service(
+    paths: StackPaths, digest: str, before: Optional[state.Before], ports: Ports
+) -> Tuple[str, ...]:
+    """Let a first install's unit start at boot, right before the commit; returns notices.
+
+    After a power cut between the commit and ``align_service`` nothing else would start it:
+    recover runs when systemd has chosen already what to start. One between this and the commit
+    leaves nothing, and no unit. Of what was there before, the unit is enabled already, or was
+    stopped: enabled early, that one could start although recover takes the switch back.
+    """
+    if before is None or before.current is not None:
+        return ()
+    if unmanaged(paths.roots, ports) is not None:
+        return ()
+    try:
+        if _unit_of(paths, digest) is not None:
+            ports.units.enable(stack_unit(paths.name))
+    except DeviceError as error:
+        return (_told("its unit is not enabled", error),)
+    return ()
 
 
 def align_service(paths: StackPaths, ports: Ports, *, start: bool = True) -> Tuple[str, ...]:

@@ -212,7 +212,10 @@ class Systemd:
 
         The unit's fixed name is a lock: there is never more than one. ``output`` is a file for its
         standard output (the journal otherwise); what stood in it goes. ``afterwards`` runs when it
-        has ended, however it did: killed, out of memory, or well.
+        has ended, however it did: killed, out of memory, or well. Once told to stop, neither is
+        killed before it is done: putting the old stack back takes as long as its model loads
+        (systemd's usual 90 s are no time for that; a shutdown has its own limit), and docker stops
+        only afterwards.
 
         Raises:
             DeviceError: status 12 when the unit runs, 15 when systemd does not take it.
@@ -222,6 +225,7 @@ class Systemd:
             raise _runs_already(name)
         self.reset_failed(name)
         options = [f"--unit={unit}", "--quiet", "--collect", "--service-type=exec"]
+        options += ["--property=TimeoutStopSec=infinity", "--property=After=docker.service"]
         if output is not None:
             if output.exists():
                 output.unlink()

@@ -21,8 +21,12 @@ DOCKER_CONFIG = "/etc/speccompose/docker"
 """Where a docker client in a unit looks for its settings: home folders are hidden from it."""
 
 WATCH_EVERY_S = 60
-WATCH_PASS_S = 900
-"""A pass asks every stack for a token and may restart one; it never waits for a start."""
+WATCH_PASS_S = 1800
+"""A pass asks every stack for a token and may restart one; it never waits for a model to load.
+
+Longer than Compose may take to stop and start one (``DOWN_S`` and ``UP_S``): a pass that is killed
+in between leaves nothing running until the next.
+"""
 
 Section = Tuple[str, List[Tuple[str, str]]]
 

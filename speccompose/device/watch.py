@@ -80,7 +80,7 @@ def watch(
     record = state.load(paths)
     if record.phase == state.DEGRADED:
         return _stays_down(paths, ports)
-    if record.phase not in state.SERVING:
+    if record.phase_of_current not in state.SERVING:
         return Pass(name, LEFT, NOTHING, f"it is {record.phase}", 0)
     held = hold_reason(paths)
     if held is not None:
@@ -182,7 +182,11 @@ class _Watch:
         return now
 
     def _give_up(self, judged: Judged, now: Watched, container: Optional[ContainerInfo]) -> Watched:
-        """The mark first: a power cut from here on leaves a stack that says why it is down."""
+        """The mark first: a power cut from here on leaves a stack that says why it is down.
+
+        A release that was staged is given up with it: what it was to replace serves no more, so
+        whoever staged it has to look first.
+        """
         self._tell(f"giving it up: {judged.reason}")
         lines = self._last_lines(container)
         marked = now._replace(mark=Mark(judged.reason, _utc(self._ports), lines))

@@ -77,7 +77,9 @@ class Memory(NamedTuple):
     """What one look leaves for the next.
 
     ``restarts`` are moments of the last hour at which the stack was started again, by docker or by
-    us; ``in_vain`` counts those since it last served.
+    us; ``in_vain`` counts those since it last served. ``restarting``: we are at it, and the stop
+    that docker tells of is ours; it holds until a new start is seen, because the pass that stopped
+    the container may have been killed, or failed, before it started it again.
     """
 
     start: str = ""
@@ -90,6 +92,7 @@ class Memory(NamedTuple):
     restarts: Tuple[float, ...] = ()
     in_vain: int = 0
     by_hand: bool = False
+    restarting: bool = False
 
 
 class Judged(NamedTuple):
@@ -156,7 +159,7 @@ def _progress(seen: Seen) -> Optional[float]:
 
 
 def _alive(memory: Memory, seen: Seen) -> Memory:
-    return memory._replace(was_ready=True, strikes=0, progress=_progress(seen))
+    return memory._replace(was_ready=True, strikes=0, progress=_progress(seen), restarting=False)
 
 
 def _remember(memory: Memory, seen: Seen) -> Memory:
@@ -168,11 +171,14 @@ def _remember(memory: Memory, seen: Seen) -> Memory:
         by_docker = max(0, seen.docker_restarts - memory.docker_restarts)
     fresh = Memory(start=seen.start, first_seen_s=seen.at_s)
     known = memory if memory.start == seen.start else fresh
+    half_done = memory.restarting and (memory.start == seen.start or seen.status == "created")
+    stopped = seen.status != "running" and not half_done
     return known._replace(
         docker_restarts=seen.docker_restarts,
         restarts=tuple(restarts) + (seen.at_s,) * by_docker,
         in_vain=memory.in_vain + by_docker,
-        by_hand=seen.status != "running" and (known.by_hand or seen.by_hand),
+        by_hand=stopped and (known.by_hand or seen.by_hand),
+        restarting=half_done,
     )
 
 
@@ -190,7 +196,8 @@ def _left_alone(memory: Memory, seen: Seen) -> Optional[str]:
 
 
 def _not_running(memory: Memory, seen: Seen, rules: Rules) -> Judged:
-    if seen.status in ("restarting", "created", "removing"):
+    docker_is_at_it = seen.status in ("restarting", "created", "removing")
+    if docker_is_at_it and not (memory.restarting and seen.status == "created"):
         return Judged(STARTING, NOTHING, f"docker is at it ({seen.status})", memory)
     why = seen.why_ended or (f"its container is {seen.status}" if seen.status else "no container")
     return _dead(memory, seen, rules, why)
@@ -234,4 +241,5 @@ def _dead(memory: Memory, seen: Seen, rules: Rules, why: str) -> Judged:
         return Judged(DEAD, GIVE_UP, f"{why}; {within} did not help", memory)
     again = (*memory.restarts, seen.at_s)
     known = memory._replace(restarts=again, in_vain=memory.in_vain + 1, strikes=0)
+    known = known._replace(restarting=True)
     return Judged(DEAD, RESTART, why, known)

@@ -141,6 +141,7 @@ def _memory(body: "Dict[str, object]") -> Memory:
         restarts=tuple(_number(at) for at in restarts),
         in_vain=int(_number(body["in_vain"])),
         by_hand=body["by_hand"] is True,
+        restarting=body.get("restarting") is True,
     )
 
 

@@ -27,11 +27,34 @@ def no_way_back(paths: StackPaths, record: Record, before: Before, ports: Ports)
     if known is not None:
         if ports.docker.image(known.image_id) is None:
             return f"{known.reference}: image {known.image_id[:19]} is gone from this board"
+        if _is_pinned(known.reference) and ports.docker.image(known.reference) is None:
+            return f"{known.reference} is gone from this board, and a digest cannot be given back"
         return None
     plan = claimed_plan(paths, before.current)
     if plan is not None and ports.docker.image(plan.image) is None:
         return f"{plan.image} is gone from this board"
     return None
+
+
+def tag_again(record: Record, digest: str, ports: Ports) -> None:
+    """Let the tag in a release's plan mean the image that the release ran with.
+
+    Compose starts by the tag, which a build since then has moved, or a person has removed.
+
+    Raises:
+        DeviceError: status 15 when docker does not do it.
+    """
+    known = record.image_of(digest)
+    if known is None or _is_pinned(known.reference) or ports.docker.image(known.image_id) is None:
+        return
+    tagged = ports.docker.image(known.reference)
+    if tagged is None or tagged.id != known.image_id:
+        ports.docker.tag(known.image_id, known.reference)
+
+
+def _is_pinned(reference: str) -> bool:
+    """Whether it names its content: such a reference moves never, and cannot be made anew."""
+    return "@" in reference
 
 
 def refuse_no_way_back(name: str, fault: str) -> DeviceError:

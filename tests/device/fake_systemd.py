@@ -98,6 +98,9 @@ class FakeSystemd:
         unit = next(word for word in words if word.startswith("--unit=")).split("=", 1)[1]
         command = words[words.index("--") + 1 :]
         after = [word for word in words if word.startswith("--on-active=")]
+        if after and f"{unit}.service" in self.active:
+            reason = f"Unit {unit}.service was already loaded or has a fragment file."
+            return Completed(words, 1, "", reason)
         if after:
             self.timers[unit] = (int(after[0].split("=")[1].removesuffix("s")), command)
             return done(words)

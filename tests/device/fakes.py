@@ -42,12 +42,14 @@ class FakeDocker:
     compose_versions: dict[str, str] = field(default_factory=lambda: {"docker compose": "v2.40.0"})
     installed: bool = True
     answers: bool = True
+    fails_up: bool = False
     log: str = ""
     events: str = ""
     calls: list[tuple[str, ...]] = field(default_factory=list)
     smoke: Callable[[tuple[str, ...]], Completed] = lambda words: ok(words, "")
     after_up: Callable[[], None] = lambda: None
     config_hash: str = "0000"
+    moved: dict[str, str | None] = field(default_factory=dict)
     in_use: set[str] = field(default_factory=set)
     _ids: itertools.count = field(default_factory=lambda: itertools.count(1))
 
@@ -70,9 +72,13 @@ class FakeDocker:
         if words[1:3] == ("image", "inspect"):
             names = {image_id(name): kind for name, kind in self.images.items()}
             found = {**names, **self.images}.get(words[3])
-            known = words[3] if words[3] in names else image_id(words[3])
+            known = words[3] if words[3] in names else self.meant(words[3])
+            found = None if known is None else found
             body = [{"Id": known, "Architecture": found}]
             return failed(words, "No such image") if found is None else ok(words, json.dumps(body))
+        if words[1:3] == ("image", "tag"):
+            self.moved[words[4]] = words[3]
+            return ok(words, "")
         if words[1:3] == ("image", "rm"):
             return self.remove_image(words)
         if words[1] == "run":
@@ -96,6 +102,10 @@ class FakeDocker:
             return ok(words, self.events)
         raise AssertionError(f"unexpected: {words}")
 
+    def meant(self, reference: str) -> str | None:
+        """The id behind a reference: ``moved`` names those that mean another one, or none."""
+        return self.moved.get(reference, image_id(reference))
+
     def remove_image(self, words: tuple[str, ...]) -> Completed:
         if words[3] in self.in_use:
             return failed(words, "conflict: image is being used by a running container")
@@ -110,12 +120,16 @@ class FakeDocker:
             return failed(words, f"{program}: not found")
         if words[-2:] == ("version", "--short"):
             return ok(words, version)
+        if not self.answers:
+            return failed(words, "Cannot connect to the Docker daemon at unix:///x.")
         if "ls" in words:
             return ok(words, "")
         if "config" in words:
             return ok(words, f"{words[-1]} {self.config_hash}\n")
         project = words[words.index("--project-name") + 1]
         file = Path(words[words.index("--file") + 1])
+        if "up" in words and self.fails_up:
+            return failed(words, "it does not start")
         if "up" in words:
             self.up(project, json.loads(file.read_text()), "--force-recreate" in words)
             self.after_up()
@@ -143,7 +157,7 @@ class FakeDocker:
         health = "unhealthy" if "--unhealthy" in words else "healthy"
         self.containers[project] = {
             "Id": known["Id"] if fits else f"container-{number}",
-            "Image": image_id(service["image"]),
+            "Image": self.meant(service["image"]),
             "RestartCount": 0,
             "State": {
                 "Status": "exited" if crashed else "running",

@@ -137,6 +137,19 @@ def test_a_counter_that_the_sums_do_not_vouch_for_counts_as_none(board):
     assert refused(board, folder).code == "downgrade"
 
 
+def test_a_digest_that_names_nothing_here_is_no_way_back(board):
+    """Compose starts by the reference, and no tag can give it back."""
+    run(board, board.write())
+    record = state.load(board.paths)
+    before = state.Before(record.digest, None, True)
+    pinned = f"registry/image@sha256:{'a' * 64}"
+    record = record._replace(images=(record.images[0]._replace(reference=pinned),))
+    board.docker.images[pinned] = "arm64"
+    assert no_way_back(board.paths, record, before, board.ports) is None
+    board.docker.moved[pinned] = None
+    assert "cannot be given back" in no_way_back(board.paths, record, before, board.ports)
+
+
 def test_s12_without_the_old_image_there_is_no_way_back(board):
     board.docker.images[OTHER] = "arm64"
     run(board, board.write())

@@ -5,10 +5,15 @@ import pytest
 from speccompose.device import state
 from speccompose.device.attempt import is_new
 from speccompose.device.commit import call_off, next_previous, timer_name
+from speccompose.device.confirm import confirm
 from speccompose.device.deploy_result import DeployResult, rolled_back
 from speccompose.device.errors import DeviceError
 from speccompose.device.order import Order
+from speccompose.device.service import stack_unit
+from speccompose.device.take_down import stop
 from speccompose.device.transaction import deploy
+from tests.device.fake_systemd import FakeSystemd
+from tests.device.serviced import Serviced
 from tests.device.units import FakeUnits
 
 
@@ -62,3 +67,39 @@ def test_results_have_one_word(board):
     with pytest.raises(DeviceError) as caught:
         rolled_back(board.paths, "first install: nothing is left running")
     assert caught.value.code == "no_previous"
+
+
+class Noting(FakeSystemd):
+    """Notes in which phase the stack was when its unit was enabled."""
+
+    def change(self, words, verb, name):
+        if (verb, name) == ("enable", stack_unit("tiny")):
+            self.phases = [*getattr(self, "phases", []), state.load(self.paths).phase]
+        return super().change(words, verb, name)
+
+
+def noting(board) -> tuple[Noting, Serviced]:
+    systemd = Noting(board.scratch / "units")
+    systemd.paths = board.paths
+    board.ports = board.ports._replace(units=systemd.systemd())
+    return systemd, Serviced(board, systemd, board.scratch / "lib" / "check")
+
+
+@pytest.mark.parametrize("order", [Order(), Order(rollout="r1", confirm_within_s=600)])
+def test_a_first_install_is_enabled_before_it_is_committed(board, order):
+    """A power cut right after the commit: recover comes too late to have it started at boot."""
+    systemd, here = noting(board)
+    deploy(here.folder(), board.roots, ports=board.ports, order=order)
+    if order.rollout is not None:
+        confirm("tiny", board.roots, ports=board.ports, rollout="r1")
+    assert systemd.phases == ["checking" if order.rollout is None else "unconfirmed"]
+    assert state.load(board.paths).phase == state.COMMITTED
+
+
+def test_what_was_stopped_is_enabled_once_it_is_committed(board):
+    """Enabled before, a power cut in between would start what a person has stopped."""
+    systemd, here = noting(board)
+    deploy(here.folder(), board.roots, ports=board.ports)
+    stop("tiny", board.roots, ports=board.ports)
+    deploy(here.folder(extra=("--new",)), board.roots, ports=board.ports)
+    assert systemd.phases == ["checking", "committed"]

@@ -45,12 +45,30 @@ def test_an_unknown_stack(here):
     assert refusal(here) == (2, "unknown_stack")
 
 
-@pytest.mark.parametrize("phase", state.OPEN)
+@pytest.mark.parametrize("phase", [phase for phase in state.OPEN if phase != state.STAGED])
 def test_what_has_not_proved_itself_is_not_started(here, phase):
     digest = here.committed()
     before = state.Before(digest, None, True)
     state.save(here.board.paths, state.Record(phase, digest=digest, before=before))
     assert refusal(here) == (15, "open_transaction")
+
+
+def staged(here: Serviced, serving: str) -> str:
+    digest = here.committed()
+    before = state.Before(digest, None, True, serving)
+    other = state.Record(state.STAGED, digest="sha256:" + "b" * 64, before=before)
+    state.save(here.board.paths, other)
+    return digest
+
+
+def test_what_serves_is_started_while_another_release_is_only_staged(here):
+    digest = staged(here, state.COMMITTED)
+    assert check(here)["digest"] == digest
+
+
+def test_what_was_given_up_stays_down_while_another_release_is_staged(here):
+    staged(here, state.DEGRADED)
+    assert refusal(here) == (15, "degraded")
 
 
 def test_what_was_given_up_stays_down(here):

@@ -104,6 +104,40 @@ def test_s10_the_timer_rolls_back_and_then_it_cannot_be_confirmed(timed):
     assert state.load(timed.paths).last.code == "expired"
 
 
+def test_a_timer_that_finds_docker_down_comes_again_until_it_is_up(timed):
+    """In the middle of an upgrade of docker, say: nobody else would try again."""
+    wait(timed)
+    timed.machine.clock_s += 600
+    timed.docker.answers = False
+    for name in (TIMER, f"{TIMER}.again", TIMER):
+        timed.units.fire(name)
+        error = refused(lambda: say_nothing(timed))
+        assert (error.status, error.code, phase(timed)) == (15, "docker_down", "unconfirmed")
+        assert next(iter(timed.units.timers.values()))[0] == 60
+    timed.docker.answers = True
+    timed.units.fire(f"{TIMER}.again")
+    assert say_nothing(timed).digest == timed.old
+    assert (phase(timed), timed.units.timers) == ("rolled_back", {})
+
+
+def test_a_timer_that_fires_too_early_is_set_again_from_within(timed):
+    wait(timed)
+    timed.units.fire(TIMER)
+    assert say_nothing(timed).changed is False
+    assert timed.units.timers[f"{TIMER}.again"][0] == 600
+    assert recover("tiny", timed.roots, ports=timed.ports) is None
+    say_yes(timed)
+    assert timed.units.timers == {}
+
+
+def test_giving_up_while_docker_is_down_changes_nothing(timed):
+    wait(timed)
+    timed.docker.answers = False
+    error = refused(lambda: give_up("tiny", timed.roots, ports=timed.ports, rollout="r1"))
+    assert (error.status, phase(timed)) == (15, "unconfirmed")
+    assert list(timed.units.timers) == [TIMER]
+
+
 def test_a_confirmation_that_comes_too_late_rolls_back_itself(timed):
     """The timer may be late, or lost."""
     wait(timed)

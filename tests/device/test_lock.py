@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -106,3 +107,32 @@ def test_the_holder_says_for_which_rollout(tmp_path):
     ):
         pass
     assert "deploy for rollout r7 by" in caught.value.details[0]
+
+
+REMOVER = """
+import sys, time
+from pathlib import Path
+from speccompose.device.lock import hold_file
+path = Path(sys.argv[1])
+with hold_file(path, "it", "remove"):
+    print("held", flush=True)
+    sys.stdin.readline()
+    path.unlink()
+"""
+
+
+def test_who_waited_for_a_removal_holds_the_file_that_is_there_now(tmp_path):
+    """`remove` takes the lock file away: the one who waited must not hold one nobody sees."""
+    paths = StackPaths("tiny", Roots(tmp_path))
+    words = [sys.executable, "-c", REMOVER, str(paths.lock_file)]
+    remover = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert remover.stdout.readline() == b"held\n"
+    later = threading.Timer(0.3, lambda: (remover.stdin.write(b"go\n"), remover.stdin.close()))
+    later.start()
+    with hold(paths, "deploy", patience_s=60):
+        assert str(holder(paths)).startswith("deploy by ")
+        with pytest.raises(DeviceError) as caught, hold(paths, "stop"):
+            pass
+        assert caught.value.status == 12
+    later.join()
+    remover.wait()

@@ -27,7 +27,8 @@ def cut(board, running: bool = True, **changes) -> str:
     folder = read_stack(board.write(**changes))
     release = stage(folder, board.paths)
     digest = folder.plan.digest
-    state.save(board.paths, state.Record(state.SWITCHING, digest=digest, before=before))
+    record = state.load(board.paths).opened(state.SWITCHING, digest, before, None)
+    state.save(board.paths, record)
     state.point(board.paths.previous, before.current)
     state.point(board.paths.current, digest)
     Compose(board.ports.docker, folder.plan.project, release).up()
@@ -54,6 +55,47 @@ def test_an_unconfirmed_release_is_rolled_back(board):
     assert "--new" not in board.docker.containers["speccompose-tiny"]["Config"]["Cmd"]
     assert state.load(board.paths).phase == state.ROLLED_BACK
     assert back(board) is None
+
+
+@pytest.mark.parametrize("now", ["sha256:" + "9" * 64, None])
+def test_what_is_brought_back_runs_with_its_own_image_though_its_tag_moved(board, now):
+    """A local build takes the tag, or somebody removes it; the image is still there by its id."""
+    install(board)
+    cut(board, extra=("--new",))
+    ran = state.load(board.paths).images[0]
+    board.docker.moved[ran.reference] = now
+    back(board)
+    assert state.load(board.paths).phase == state.ROLLED_BACK
+    assert board.docker.containers["speccompose-tiny"]["Image"] == ran.image_id
+
+
+def undo_while_docker_is_down(board, until_s: float) -> None:
+    digest = cut(board, extra=("--new",))
+    begun = board.machine.clock_s
+    board.docker.answers = False
+
+    def slept() -> None:
+        board.docker.answers = board.machine.clock_s - begun >= until_s
+
+    board.machine.on_sleep = slept
+    before = state.load(board.paths).before
+    restore(board.paths, before, digest, ports=board.ports, say=board.said.append)
+
+
+def test_a_docker_that_is_being_restarted_is_waited_for(board):
+    old = install(board)
+    undo_while_docker_is_down(board, 60)
+    assert (state.load(board.paths).phase, board.docker.answers) == (state.ROLLED_BACK, True)
+    assert state.linked_digest(board.paths.current) == old
+    assert "waiting for docker" in " ".join(item.message for item in board.said)
+
+
+def test_a_docker_that_stays_down_is_stuck_with_its_links_put_back(board):
+    old = install(board)
+    with pytest.raises(DeviceError) as caught:
+        undo_while_docker_is_down(board, 1e9)
+    assert (caught.value.status, state.load(board.paths).phase) == (14, state.STUCK)
+    assert state.linked_digest(board.paths.current) == old
 
 
 def test_an_unconfirmed_first_install_is_taken_away(board):

@@ -154,3 +154,11 @@ def test_an_answer_that_says_nothing_is_no_unit(tmp_path):
 def test_a_transient_unit_may_have_something_run_afterwards(fake, systemd):
     systemd.run_transient("speccompose-apply", ("x",), afterwards=("undo", "a b"))
     assert "--property=ExecStopPost=undo 'a b'" in fake.calls[-1]
+
+
+def test_a_transient_unit_is_not_killed_while_it_puts_things_back(fake, systemd):
+    """systemd kills after 90 s otherwise, and at shutdown docker would go first."""
+    systemd.run_transient("speccompose-apply", ("x",), afterwards=("undo",))
+    options = fake.calls[-1][: fake.calls[-1].index("--")]
+    assert "--property=TimeoutStopSec=infinity" in options
+    assert "--property=After=docker.service" in options

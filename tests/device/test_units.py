@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from speccompose.device.compose_cli import DOWN_S, UP_S
 from speccompose.device.paths import Roots
 from speccompose.device.units import (
     POWER,
@@ -108,3 +109,7 @@ def test_power_is_named_and_clocks_are_put_back_only_where_they_were_set():
 def test_no_stack_can_take_the_name_of_another_unit():
     assert stack_unit("recover") == "speccompose@recover.service"
     assert stack_unit("recover") not in UNITS
+
+
+def test_a_pass_has_the_time_to_stop_a_stack_and_start_it_again():
+    assert float(value_of(text(WATCH), "TimeoutStartSec")[0]) > DOWN_S + UP_S

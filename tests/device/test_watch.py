@@ -134,7 +134,10 @@ def test_what_a_person_stopped_with_systemctl_stays_stopped(seen):
     assert seen.ups() == 1
 
 
-@pytest.mark.parametrize("phase", [state.STOPPED, state.FAILED, state.STUCK, *state.OPEN])
+CHANGING = [phase for phase in state.OPEN if phase != state.STAGED]
+
+
+@pytest.mark.parametrize("phase", [state.STOPPED, state.FAILED, state.STUCK, *CHANGING])
 def test_what_is_stopped_or_in_a_transaction_is_left_alone(seen, phase):
     record = state.load(seen.paths)
     before = state.Before(record.digest, None, True)
@@ -144,6 +147,30 @@ def test_what_is_stopped_or_in_a_transaction_is_left_alone(seen, phase):
     assert (done.state, done.reason) == ("left", f"it is {phase}")
     assert seen.ups() == 1
     assert not watch_path(seen.paths).exists()
+
+
+def stage_another(seen: WatchedBoard, serving: str) -> None:
+    record = state.load(seen.paths)
+    before = state.Before(record.digest, None, True, serving)
+    state.save(seen.paths, record.opened(state.STAGED, "sha256:" + "b" * 64, before, None))
+
+
+def test_what_serves_is_watched_while_another_release_is_only_staged(seen):
+    seen.look()
+    stage_another(seen, state.COMMITTED)
+    seen.container["State"].update(Status="exited", ExitCode=1)
+    assert seen.look().action == "restart"
+    assert (seen.phase(), seen.container["State"]["Status"]) == (state.STAGED, "running")
+    seen.deadlock()
+    seen.look(12)
+    assert seen.phase() == state.DEGRADED
+
+
+def test_what_is_stopped_is_left_alone_while_another_release_is_staged(seen):
+    stage_another(seen, state.STOPPED)
+    seen.container["State"].update(Status="exited", ExitCode=1)
+    assert seen.look(3).state == "left"
+    assert seen.ups() == 1
 
 
 def test_a_stack_that_is_being_measured_is_left_alone(seen):
@@ -207,6 +234,40 @@ def test_a_restart_that_fails_counts_and_in_the_end_it_is_given_up(seen):
     seen.board.docker.compose_versions["docker compose"] = "v2.40.0"
     assert seen.look().action == "give_up"
     assert seen.phase() == state.DEGRADED
+
+
+def half_done(seen: WatchedBoard) -> None:
+    """The watch has stopped a deadlocked engine, and could not start it again."""
+    seen.look()
+    seen.deadlock()
+    seen.look(2)
+    seen.board.docker.fails_up = True
+    with pytest.raises(DeviceError):
+        seen.look()
+    assert seen.container["State"]["Status"] == "exited"
+    seen.board.docker.events = "kill 15\nstop \n"
+    seen.board.docker.fails_up = False
+
+
+def test_its_own_stop_is_not_taken_for_a_persons(seen):
+    half_done(seen)
+    done = seen.look()
+    assert (done.action, done.restarts) == ("restart", 2)
+    assert seen.container["State"]["Status"] == "running"
+
+
+def test_a_container_that_a_half_done_restart_created_is_started(seen):
+    half_done(seen)
+    seen.container.update(Id="f" * 64)
+    seen.container["State"].update(Status="created", StartedAt="0001-01-01T00:00:00Z")
+    assert seen.look().action == "restart"
+
+
+def test_what_a_person_stops_after_our_restart_stays_stopped(seen):
+    half_done(seen)
+    seen.look()
+    seen.container["State"].update(Status="exited", ExitCode=137)
+    assert seen.look().reason == "a person has stopped its container"
 
 
 def test_when_systemd_has_given_up_starting_it_so_do_we(seen):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from speccompose.device.errors import DeviceError
 from speccompose.device.ports import NoUnits
 
 
@@ -20,7 +21,14 @@ class FakeUnits(NoUnits):
         return self.there
 
     def arm(self, name: str, after_s: float, argv: Sequence[str]) -> None:
+        if self.states.get(f"{name}.service") == "active":
+            raise DeviceError(15, "systemd-run failed", ["it was already loaded"])
         self.timers[name] = (after_s, tuple(argv))
+
+    def fire(self, name: str) -> None:
+        """Its time has come: what it starts runs, as one cannot tell from within the test."""
+        del self.timers[name]
+        self.states = {f"{name}.service": "active"}
 
     def disarm(self, name: str) -> None:
         self.timers.pop(name, None)
