@@ -48,7 +48,7 @@ lab-test: $(VENV)/.ready engine ## everything on fake boards, faults and power c
 	@.ci/lab
 	@$(RUN) pytest -m lab tests/lab
 
-lab-ci: $(VENV)/.ready engine ## the part of lab-test that CI runs (about six minutes)
+lab-ci: $(VENV)/.ready engine ## the part of lab-test that CI runs (about ten minutes)
 	@.ci/lab
 	@$(RUN) pytest -m lab_ci tests/lab
 

@@ -43,7 +43,6 @@ def test_a_jetson_pulls_by_digest_and_serves_under_the_nvidia_runtime(
     assert operator.ask(nano) == "text"
 
 
-@pytest.mark.lab_ci
 def test_the_real_llama_server_drafts_on_a_board_without_a_gpu(operator: Operator, pc: Node):
     done = operator.bring(pc)
     assert done.status == 0, done
@@ -65,7 +64,6 @@ def test_vllm_in_its_container_is_proved_like_vllm(operator: Operator, agx: Node
     assert operator.ask(agx, 8000) == "text"
 
 
-@pytest.mark.lab_ci
 def test_the_same_deploy_again_changes_and_restarts_nothing(operator: Operator, agx: Node):
     first = operator.bring(agx)
     assert first.body["proof"]["drafts"] > 0, first
@@ -109,7 +107,6 @@ def test_a_disk_too_small_for_the_weights_is_told_before_anything_comes(
         nano.empty_disk()
 
 
-@pytest.mark.lab_ci
 def test_a_reboot_and_a_power_cut_bring_the_stack_back(operator: Operator, agx: Node):
     done = operator.bring(agx)
     assert done.status == 0, done

@@ -64,8 +64,8 @@ def try_mode(operator: Operator, node: Node, mode: str, *limits: str) -> Answer:
 @pytest.mark.parametrize(
     ("mode", "code"),
     [
-        pytest.param("exits", "exited", marks=pytest.mark.lab_ci),
-        pytest.param("no-gpu", "not_on_gpu", marks=pytest.mark.lab_ci),
+        ("exits", "exited"),
+        ("no-gpu", "not_on_gpu"),
         ("dies", "exited"),
         ("never-healthy", "start_deadline"),
         ("garbage", "no_token"),

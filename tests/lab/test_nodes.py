@@ -56,7 +56,6 @@ def test_each_node_is_a_machine_of_its_own(lab: Lab):
     assert len({node.root("hostname") for node in nodes}) == len(nodes)
 
 
-@pytest.mark.lab_ci
 def test_a_power_cut_keeps_the_disks_and_nothing_else(nano: Node):
     once = nano.root("cat", "/etc/ssh/ssh_host_ed25519_key.pub", "/etc/machine-id")
     nano.root("sh", "-c", "echo kept >/var/lib/speccompose/f; echo kept >/etc/f; echo lost >/run/f")

@@ -33,7 +33,6 @@ def test_rebooted_while_staged_the_old_one_serves(operator: Operator, agx: Node,
     assert standing(operator, agx) == ("committed", old)
 
 
-@pytest.mark.lab_ci
 def test_rebooted_while_unconfirmed_the_old_one_serves(operator: Operator, agx: Node, old: str):
     done = operator.check(agx, "deploy", FOLDER, "--confirm-within", "600")
     assert (done.status, done.body["phase"]) == (0, "unconfirmed"), done
