@@ -105,7 +105,8 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
     release.json (another counter) it makes room, but never while it is the current one.
 
     Raises:
-        DeviceError: status 15 when it cannot be written.
+        DeviceError: status 15 when it cannot be written, 3 or 19 when the folder was changed
+            since it was checked.
     """
     release = paths.release(folder.plan.digest)
     if folder.path.resolve() == release.resolve():
@@ -121,6 +122,7 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
                 (draft / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(str(folder.path / name), str(draft / name))
             draft.chmod(0o755)
+            _must_be_as_checked(draft, folder)
             _swap_in(draft, release)
         finally:
             shutil.rmtree(str(draft), ignore_errors=True)
@@ -174,6 +176,19 @@ def _is_intact(release: Path, plan: Plan) -> bool:
         return read_stack(release).plan.digest == plan.digest
     except DeviceError:
         return False
+
+
+def _must_be_as_checked(draft: Path, folder: StackFolder) -> None:
+    """Whoever writes in the folder meanwhile must not get into a release."""
+    copied = read_stack(draft)
+    if copied.files != folder.files or copied.plan != folder.plan:
+        raise DeviceError(
+            MISMATCH,
+            f"{folder.path} was changed while it was staged",
+            [f"checked: {folder.plan.digest}", f"copied: {copied.plan.digest}"],
+            hint="deploy it again once nobody writes in it",
+            code="stack_changed",
+        )
 
 
 def _swap_in(draft: Path, release: Path) -> None:

@@ -94,6 +94,19 @@ def test_staging_copies_what_is_listed_and_nothing_else(board):
     ]
 
 
+@pytest.mark.parametrize("sums_too", [False, True])
+def test_what_changes_between_the_check_and_the_copy_becomes_no_release(board, sums_too):
+    checked = read_stack(board.write())
+    other = board.write(extra=(), method="none")
+    changed = ("compose.yaml", "plan.json", "SHA256SUMS") if sums_too else ("compose.yaml",)
+    for name in changed:
+        (checked.path / name).write_bytes((other / name).read_bytes())
+    with pytest.raises(DeviceError) as caught:
+        stage(checked, board.paths)
+    assert (caught.value.status, caught.value.code) == (19, "stack_changed")
+    assert not board.paths.releases.exists()
+
+
 def test_an_intact_release_is_kept_and_a_damaged_one_replaced(board):
     folder = read_stack(board.write())
     release = stage(folder, board.paths)
