@@ -45,10 +45,12 @@ class _DropTokenOnRedirect(urllib.request.HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> Optional[urllib.request.Request]:
-        """Follow, without the token when the host changes."""
+        """Follow, without the token when the host changes, or https gives way to plain http."""
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if request is not None and request.host != req.host:
-            request.remove_header("Authorization")
+        if request is not None:
+            bared = req.type == "https" != request.type
+            if bared or request.host != req.host:
+                request.remove_header("Authorization")
         return request
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from speccompose.device.enrolment import Enrolled
     from speccompose.device.work import Job
 
-_HUB = "https://huggingface.co"
 _NUMBERS = ("within", "acceptance-within", "confirm-within")
 
 
@@ -43,7 +42,8 @@ def _work(options: argparse.Namespace) -> Report:
     from speccompose.device import board_token, hub, interrupts, pull, work
 
     job, roots = job_of(options), roots_of(options)
-    sources = pull.Sources(hub.Hub(options.hub or _HUB, board_token.board_token()))
+    address = options.hub or board_token.USUAL_HUB
+    sources = pull.Sources(hub.Hub(address, board_token.token_for(address)))
     with interrupts.signals_interrupt():
         done = work.carry_out(job, roots, ports=this_board(), sources=sources, say=options.say)
     return dict(done._asdict())

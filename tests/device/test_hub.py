@@ -4,13 +4,15 @@ import hashlib
 import json
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.hub import Hub
+from speccompose.device.hub import Hub, _DropTokenOnRedirect
 from speccompose.device.remote_file import RemoteFile
 
 COMMIT = "c0ffee" * 6
@@ -236,6 +238,22 @@ def test_the_token_stays_with_the_hub(hub, tmp_path):
     storage.shutdown()
     assert hub.tokens[-1][1] == "Bearer hf_secret0123"
     assert [token for _, token in storage.tokens] == [None]
+
+
+@pytest.mark.parametrize(
+    ("new", "kept"),
+    [
+        ("https://hub.site/b", True),
+        ("http://hub.site/b", False),
+        ("https://other.site/b", False),
+        ("https://hub.site:8443/b", False),
+    ],
+)
+def test_a_redirect_keeps_the_token_on_the_same_host_and_never_in_the_clear(new, kept):
+    asked = urllib.request.Request("https://hub.site/a", headers={"Authorization": "Bearer x"})
+    follow = _DropTokenOnRedirect().redirect_request
+    followed = follow(asked, None, 302, "Found", Message(), new)
+    assert followed.has_header("Authorization") is kept
 
 
 def test_no_error_shows_the_token(hub):
