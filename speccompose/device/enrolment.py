@@ -28,6 +28,10 @@ VERBS = ("receive", "start", "rollout", "commit", "drift", "probe", "status", "l
 """What the deploy user may do as root. Options before the verb (--state) are not among them, nor is
 `enroll`: who deploys must not choose whose signatures count."""
 
+_WITHOUT_WORDS = ("probe",)
+"""Verbs that sudo takes with no word after them: `probe --root` reads files below any folder, and
+who owns that folder can change a link in it meanwhile into one to a file of root's."""
+
 _USER = re.compile(r"^[a-z_][a-z0-9_.-]{0,31}\$?$")
 
 
@@ -127,7 +131,9 @@ def unenroll(*, dry_run: bool = False, places: Places = _HERE) -> Enrolled:
 
 def sudo_rule(user: str, program: Path) -> str:
     """The one line of /etc/sudoers.d/speccompose."""
-    commands = ", ".join(f"{program} {verb}, {program} {verb} *" for verb in VERBS)
+    alone = [f"{program} {verb}" for verb in VERBS]
+    more = [f"{program} {verb} *" for verb in VERBS if verb not in _WITHOUT_WORDS]
+    commands = ", ".join(sorted(alone + more))
     return f"# written by speccompose fleet enroll\n{user} ALL=(root) NOPASSWD: {commands}\n"
 
 

@@ -3,8 +3,8 @@
 Layer: device (standard library, Python 3.8). Speaks the Hugging Face HTTP interface, which site
 mirrors copy: /api/models/<repo>/revision/<rev>?blobs=true lists, /<repo>/resolve/<rev>/<file>
 gives. A transfer that says nothing for ``stall_s`` is cut and resumed, within one commit; a file
-gets its name only after size and sha256 (or git's blob id) agree. The token goes to the hub
-itself, never to where it redirects.
+gets its name only after size and sha256 (or git's blob id) agree, and its bytes are on the disk.
+The token goes to the hub itself, never to where it redirects.
 """
 
 from __future__ import annotations
@@ -16,18 +16,29 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from http.client import HTTPException, HTTPMessage, HTTPResponse
+from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Callable, Optional
 
 from speccompose.device.errors import MISMATCH, PREFLIGHT, UNREACHABLE, DeviceError
+from speccompose.device.on_disk import Sync, to_disk
 from speccompose.device.remote_file import Listing, RemoteFile, blob_id, parse_listing
 from speccompose.device.safe_name import name_fault
+from speccompose.device.transfer import (
+    LEAST_BYTES,
+    CutError,
+    TooLongError,
+    announced,
+    append,
+    blocks,
+)
 
 DEFAULT_HUB = "https://huggingface.co"
 STALL_S = 60.0
 TRIES = 5
-_BLOCK = 1 << 18
+MOST_LISTING = 16 * 1024 * 1024
+"""A listing of fifty thousand files is shorter."""
+
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
 
 OnBytes = Callable[[int], None]
@@ -45,10 +56,12 @@ class _DropTokenOnRedirect(urllib.request.HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> Optional[urllib.request.Request]:
-        """Follow, without the token when the host changes."""
+        """Follow, without the token when the host changes, or https gives way to plain http."""
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if request is not None and request.host != req.host:
-            request.remove_header("Authorization")
+        if request is not None:
+            bared = req.type == "https" != request.type
+            if bared or request.host != req.host:
+                request.remove_header("Authorization")
         return request
 
 
@@ -61,11 +74,13 @@ class Hub:
         token: Optional[str] = None,
         stall_s: float = STALL_S,
         sleep: Callable[[float], None] = time.sleep,
+        sync: Sync = to_disk,
     ) -> None:
         self.base = base.rstrip("/")
         self._token = token
         self._stall_s = stall_s
         self._sleep = sleep
+        self._sync = sync
         self._opener = urllib.request.build_opener(_DropTokenOnRedirect())
 
     def list(self, repo: str, revision: str) -> Listing:
@@ -80,12 +95,7 @@ class Hub:
         try:
             listing = parse_listing(text)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise DeviceError(
-                UNREACHABLE,
-                f"{self.base} does not answer like a model hub",
-                [f"listing {repo}: {error!r}"],
-                code="hub_unusable",
-            ) from None
+            raise _no_hub(self.base, f"listing {repo}: {error!r}") from None
         _must_be_safe(self.base, repo, listing)
         return listing
 
@@ -102,7 +112,9 @@ class Hub:
             target.parent.mkdir(parents=True, exist_ok=True)
             part = _part(target, commit)
             self._fetch_part(repo, where, part, file=file, on_bytes=on_bytes)
+            self._sync(part)  # the marker that follows says that all of it is there
             part.replace(target)
+            self._sync(target.parent)
         except OSError as error:
             raise _disk(error) from None
 
@@ -131,6 +143,13 @@ class Hub:
         """Continue a partial file to its end; returns the sha256 of all of it."""
         digest = hashlib.sha256()
         have = _hash_existing(part, digest, file.size)
+
+        def heard(block: bytes) -> None:
+            nonlocal have
+            digest.update(block)
+            have += len(block)
+            on_bytes(have)
+
         if file.size is not None and have == file.size:
             on_bytes(have)
             return digest.hexdigest()
@@ -140,23 +159,21 @@ class Hub:
         with self._opener.open(request, timeout=self._stall_s) as response:
             if have and response.status != 206:  # the server cannot resume
                 have, digest = 0, hashlib.sha256()
-            wanted = file.size if file.size is not None else _announced(response, have)
-            with part.open("ab" if have else "wb") as out:
-                for block in iter(lambda: response.read1(_BLOCK), b""):
-                    out.write(block)
-                    digest.update(block)
-                    have += len(block)
-                    on_bytes(have)
+            wanted = file.size if file.size is not None else announced(response, have)
+            append(part, blocks(response, self._stall_s, have, wanted), heard, have > 0)
         if wanted is not None and have < wanted:
-            raise _CutError(f"the transfer ended at {have} of {wanted} bytes")
-        if wanted is not None and have > wanted:
-            part.unlink()
-            raise _CutError(f"{have} bytes came, {wanted} were listed")
+            raise CutError(f"the transfer ended at {have} of {wanted} bytes")
         return digest.hexdigest()
 
     def _read_text(self, where: str) -> str:
         with self._opener.open(self._request(where), timeout=self._stall_s) as response:
-            data: bytes = response.read()
+            wanted = announced(response, 0)
+            try:
+                data = b"".join(blocks(response, self._stall_s, 0, MOST_LISTING))
+            except TooLongError:
+                raise _no_hub(self.base, f"its answer has more than {MOST_LISTING} bytes") from None
+        if wanted is not None and len(data) < wanted:
+            raise CutError(f"the answer ended at {len(data)} of {wanted} bytes")
         return data.decode("utf-8", "replace")
 
     def _request(self, where: str) -> urllib.request.Request:
@@ -171,9 +188,10 @@ class Hub:
     ) -> str:
         """Try again after what may pass (cut, stalled, busy); give up at once on a plain no.
 
-        Attempts count only while ``progress`` stands still.
+        Attempts count only while ``progress`` stands still; half where next to nothing came, or a
+        hub that gives a byte at a time would never be given up.
         """
-        attempt, had = 0, progress()
+        attempt, had = 0.0, progress()
         while True:
             try:
                 return action()
@@ -185,9 +203,12 @@ class Hub:
                 if error.errno in _DISK_ERRORS:
                     raise _disk(error) from None
                 reason = str(getattr(error, "reason", error)) or type(error).__name__
-            except (HTTPException, _CutError) as error:
+            except (HTTPException, CutError) as error:
                 reason = str(error) or type(error).__name__
-            attempt, had = (attempt + 1 if progress() <= had else 1), progress()
+            gained = progress() - had
+            had += gained
+            little = 0.5 if gained > 0 else 1.0
+            attempt = 1.0 if gained >= LEAST_BYTES else attempt + little
             if attempt >= TRIES:
                 break
             self._sleep(min(2.0**attempt, 20.0))
@@ -198,10 +219,6 @@ class Hub:
             hint="check the network, or name a site mirror: SPECCOMPOSE_HUB",
             code="hub_unreachable",
         )
-
-
-class _CutError(Exception):
-    """A transfer ended early; what came is kept for the next attempt."""
 
 
 def _must_be_safe(base: str, repo: str, listing: Listing) -> None:
@@ -240,10 +257,14 @@ def _hash_existing(part: Path, digest: hashlib._Hash, size: Optional[int]) -> in
     return part.stat().st_size
 
 
-def _announced(response: HTTPResponse, have: int) -> Optional[int]:
-    """The whole size, from what this response says it will bring; None when it does not say."""
-    length = response.headers.get("Content-Length")
-    return have + int(length) if length is not None and length.isdigit() else None
+def _no_hub(base: str, why: str) -> DeviceError:
+    return DeviceError(
+        UNREACHABLE,
+        f"{base} does not answer like a model hub",
+        [why],
+        hint="check the address, or name a site mirror: SPECCOMPOSE_HUB",
+        code="hub_unusable",
+    )
 
 
 def _refused(base: str, repo: str, status: int) -> DeviceError:

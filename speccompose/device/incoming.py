@@ -4,6 +4,7 @@ Layer: device (standard library, Python 3.8). What a control machine hands over:
 rendered folder. It is unpacked beside everything that serves, checked against its SHA256SUMS and
 the digest that was announced, and only then stands under <state>/incoming/. The same again changes
 nothing. A board that knows who may sign takes only a release that is signed and still holds.
+Several may send at once: each has a draft of its own, and one at a time is checked and put.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import io
 import os
 import shutil
 import tarfile
+import tempfile
 from pathlib import Path
-from typing import BinaryIO, Callable, NamedTuple, Optional
+from typing import BinaryIO, Callable, ContextManager, NamedTuple, Optional
 
 from speccompose.device.errors import DATA, MISMATCH, DeviceError
 from speccompose.device.file_faults import unwritable
+from speccompose.device.lock import hold_file
 from speccompose.device.paths import Roots, digest_hex, is_stack_name
 from speccompose.device.signature import Trust
 from speccompose.device.signed_release import check_release, same_release
@@ -62,21 +65,49 @@ def receive(
 
     Raises:
         DeviceError: 3 when it is no bundle or another stack's, 19 when its content or signature is
-            not what it says, 15 when it has expired or cannot be written.
+            not what it says, 15 when it has expired or cannot be written, 12 while another one of
+            the stack is put.
     """
     folder = incoming_folder(name, digest, roots)
     signed = trust is not None and trust.is_set
     if not signed and _stands(folder, name, digest):
         return Received(str(folder), digest, False)
 
+    data = _bounded(source)  # all of it, before anything is locked: whoever sends may be slow
+
     def fill(draft: Path) -> None:
-        _unpack(_bounded(source), draft)
+        _unpack(data, draft)
 
     def vouched(stack: StackFolder) -> None:
         if trust is not None:
             check_release(stack.path, stack.files, trust, now_s)
 
     return put(name, digest, roots, fill, vouched)
+
+
+def hold_incoming(name: str, roots: Roots, verb: str) -> ContextManager[None]:
+    """While it is held, what was received for a stack is not replaced.
+
+    Raises:
+        DeviceError: 12 while somebody else holds it, 15 when it cannot be written.
+    """
+    lock = roots.state / "incoming" / f".{name}.lock"
+    return hold_file(lock, f"what was received for {name}", verb)
+
+
+def vouch(name: str, digest: str, roots: Roots, trust: Trust, now_s: float) -> Path:
+    """Where a received folder stands, checked again.
+
+    It may stand there since before this board knew who may sign.
+
+    Raises:
+        DeviceError: as ``receive``.
+    """
+    folder = incoming_folder(name, digest, roots)
+    stack = read_stack(folder)
+    _must_be(stack, name, digest)
+    check_release(folder, stack.files, trust, now_s)
+    return folder
 
 
 def put(
@@ -92,23 +123,26 @@ def put(
         DeviceError: as ``receive``.
     """
     folder = incoming_folder(name, digest, roots)
-    draft = folder.with_name(f".{folder.name[:16]}.new")
-    try:
-        shutil.rmtree(str(draft), ignore_errors=True)
-        draft.mkdir(parents=True)
-        fill(draft)
-        stack = read_stack(draft)
-        _must_be(stack, name, digest)
-        vouched(stack)
-        if _stands(folder, name, digest) and same_release(draft, folder):
-            return Received(str(folder), digest, False)
-        shutil.rmtree(str(folder), ignore_errors=True)
-        os.replace(str(draft), str(folder))
-    except OSError as error:
-        raise unwritable(f"cannot write below {roots.state / 'incoming'}", error) from error
-    finally:
-        shutil.rmtree(str(draft), ignore_errors=True)
-    _forget_others(folder)
+    with hold_incoming(name, roots, "receive"):
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            # A name that nobody else can know or write to between the check and the rename.
+            draft = Path(tempfile.mkdtemp(prefix=f".{folder.name[:16]}.", dir=str(folder.parent)))
+            try:
+                fill(draft)
+                stack = read_stack(draft)
+                _must_be(stack, name, digest)
+                vouched(stack)
+                if _stands(folder, name, digest, vouched) and same_release(draft, folder):
+                    return Received(str(folder), digest, False)
+                draft.chmod(0o755)
+                shutil.rmtree(str(folder), ignore_errors=True)
+                os.replace(str(draft), str(folder))
+            finally:
+                shutil.rmtree(str(draft), ignore_errors=True)
+        except OSError as error:
+            raise unwritable(f"cannot write below {roots.state / 'incoming'}", error) from error
+        _forget_others(folder)
     return Received(str(folder), digest, True)
 
 
@@ -124,9 +158,16 @@ def pack(files: "dict[str, bytes]") -> bytes:
     return told.getvalue()
 
 
-def _stands(folder: Path, name: str, digest: str) -> bool:
+def _stands(
+    folder: Path,
+    name: str,
+    digest: str,
+    vouched: Callable[[StackFolder], None] = lambda stack: None,
+) -> bool:
     try:
-        _must_be(read_stack(folder), name, digest)
+        stack = read_stack(folder)
+        _must_be(stack, name, digest)
+        vouched(stack)
     except DeviceError:
         return False
     return True
@@ -145,7 +186,7 @@ def _unpack(data: bytes, folder: Path) -> None:
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for member in archive:
-                if not member.isfile() or "/" in member.name or member.name in ("", ".", ".."):
+                if not _is_plain(member):
                     raise _bad(f"{member.name!r} is no plain file")
                 content = archive.extractfile(member)
                 if content is None:
@@ -155,6 +196,13 @@ def _unpack(data: bytes, folder: Path) -> None:
                     (folder / member.name).chmod(_PROGRAM_MODE)
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise _bad(str(error) or "it ends too early") from None
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    """Its bytes are all there: a sparse member of one block can unpack to any size."""
+    if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
+        return False
+    return "/" not in member.name and member.name not in ("", ".", "..")
 
 
 def _bad(why: str) -> DeviceError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Dict, List, NamedTuple, Tuple, Union
 
 from speccompose.device.errors import DATA, MISMATCH, PREFLIGHT, DeviceError
+from speccompose.device.on_disk import Sync, to_disk, tree_to_disk
 from speccompose.device.paths import StackPaths
 from speccompose.device.plan_file import Plan, parse_plan
 from speccompose.device.safe_name import name_fault
@@ -98,14 +99,16 @@ def read_plan(path: Path) -> Plan:
     return parse_plan(text, str(file))
 
 
-def stage(folder: StackFolder, paths: StackPaths) -> Path:
+def stage(folder: StackFolder, paths: StackPaths, sync: Sync = to_disk) -> Path:
     """Copy a checked folder to its release, all of it or nothing; returns the release.
 
+    It is on the disk when this returns: nobody may commit to files that a power cut empties.
     A release that is already there and undamaged is kept as it is; where it came with another
     release.json (another counter) it makes room, but never while it is the current one.
 
     Raises:
-        DeviceError: status 15 when it cannot be written.
+        DeviceError: status 15 when it cannot be written, 3 or 19 when the folder was changed
+            since it was checked.
     """
     release = paths.release(folder.plan.digest)
     if folder.path.resolve() == release.resolve():
@@ -117,11 +120,12 @@ def stage(folder: StackFolder, paths: StackPaths) -> Path:
         paths.releases.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".staging-", dir=str(paths.releases)))
         try:
-            for name in (*folder.files, _SUMS):
-                (draft / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(str(folder.path / name), str(draft / name))
-            draft.chmod(0o755)
+            _copy(folder, draft)
+            _must_be_as_checked(draft, folder)
+            tree_to_disk(draft, sync)
             _swap_in(draft, release)
+            for made in (paths.releases, paths.home, paths.roots.stacks):
+                sync(made)
         finally:
             shutil.rmtree(str(draft), ignore_errors=True)
     except OSError as error:
@@ -174,6 +178,26 @@ def _is_intact(release: Path, plan: Plan) -> bool:
         return read_stack(release).plan.digest == plan.digest
     except DeviceError:
         return False
+
+
+def _copy(folder: StackFolder, draft: Path) -> None:
+    for name in (*folder.files, _SUMS):
+        (draft / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(str(folder.path / name), str(draft / name))
+    draft.chmod(0o755)
+
+
+def _must_be_as_checked(draft: Path, folder: StackFolder) -> None:
+    """Whoever writes in the folder meanwhile must not get into a release."""
+    copied = read_stack(draft)
+    if copied.files != folder.files or copied.plan != folder.plan:
+        raise DeviceError(
+            MISMATCH,
+            f"{folder.path} was changed while it was staged",
+            [f"checked: {folder.plan.digest}", f"copied: {copied.plan.digest}"],
+            hint="deploy it again once nobody writes in it",
+            code="stack_changed",
+        )
 
 
 def _swap_in(draft: Path, release: Path) -> None:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Optional, Tuple
 
+from speccompose.device.on_disk import to_disk
 from speccompose.device.paths import StackPaths
 from speccompose.device.record import CHECKING as CHECKING
 from speccompose.device.record import COMMITTED as COMMITTED
@@ -121,7 +122,7 @@ def point(link: Path, digest: Optional[str]) -> None:
         draft.unlink()
     draft.symlink_to(os.path.join("releases", digest.split(":", 1)[1]))
     os.replace(str(draft), str(link))
-    _sync_folder(link.parent)
+    to_disk(link.parent)  # a rename is only safe from a power cut once its folder is on the disk
 
 
 def write_atomic(
@@ -150,19 +151,10 @@ def write_atomic(
     finally:
         os.close(descriptor)
     os.replace(str(draft), str(path))
-    _sync_folder(path.parent)
+    to_disk(path.parent)
 
 
 def _from_links(paths: StackPaths, fault: Optional[str]) -> Record:
     digest = linked_digest(paths.current)
     notice = None if fault is None else f"{fault}; rebuilt from the links"
     return Record(phase=IDLE if digest is None else COMMITTED, digest=digest, notice=notice)
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename is only safe from a power cut once its folder is on the disk."""
-    descriptor = os.open(str(folder), os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

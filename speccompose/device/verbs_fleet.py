@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from speccompose.device.enrolment import Enrolled
     from speccompose.device.work import Job
 
-_HUB = "https://huggingface.co"
 _NUMBERS = ("within", "acceptance-within", "confirm-within")
 
 
@@ -43,7 +42,8 @@ def _work(options: argparse.Namespace) -> Report:
     from speccompose.device import board_token, hub, interrupts, pull, work
 
     job, roots = job_of(options), roots_of(options)
-    sources = pull.Sources(hub.Hub(options.hub or _HUB, board_token.board_token()))
+    address = options.hub or board_token.USUAL_HUB
+    sources = pull.Sources(hub.Hub(address, board_token.token_for(address)))
     with interrupts.signals_interrupt():
         done = work.carry_out(job, roots, ports=this_board(), sources=sources, say=options.say)
     return dict(done._asdict())
@@ -54,7 +54,7 @@ def _report(options: argparse.Namespace) -> Report:
 
     asked = rollout_report.Asked(options.digest, options.preflight, options.wait)
     return rollout_report.rollout_report(
-        options.stack, roots_of(options), asked, ports=this_board()
+        _stack_of(options), roots_of(options), asked, ports=this_board()
     )
 
 
@@ -62,14 +62,14 @@ def _commit(options: argparse.Namespace) -> Report:
     from speccompose.device import confirm, rollout_report
     from speccompose.device.errors import LOCKED, DeviceError
 
-    roots, ports = roots_of(options), this_board()
+    stack, roots, ports = _stack_of(options), roots_of(options), this_board()
     try:
-        confirm.confirm(options.stack, roots, ports=ports, rollout=options.rollout, say=options.say)
+        confirm.confirm(stack, roots, ports=ports, rollout=options.rollout, say=options.say)
     except DeviceError as error:
         if error.status == LOCKED:
             raise
         # It came too late, or there is nothing to confirm: the report says how things stand.
-    return rollout_report.rollout_report(options.stack, roots, rollout_report.Asked(), ports=ports)
+    return rollout_report.rollout_report(stack, roots, rollout_report.Asked(), ports=ports)
 
 
 def _enroll(options: argparse.Namespace) -> Report:
@@ -92,7 +92,7 @@ def _told(done: "Enrolled") -> Report:
 
 def job_of(options: argparse.Namespace) -> "Job":
     """What the words of `start` and `work` order."""
-    from speccompose.device import order, work
+    from speccompose.device import enrolment, order, signature, work
 
     limits = work.limits_of(
         options.within if options.action == "apply" else None, options.acceptance_within
@@ -109,13 +109,27 @@ def job_of(options: argparse.Namespace) -> "Job":
     )
     return work.Job(
         options.action,
-        options.stack,
+        _stack_of(options),
         options.rollout,
         options.digest,
         ordered,
         options.accept,
         options.long_prompt,
+        signature.Trust(enrolment.SIGNERS),
     )
+
+
+def _stack_of(options: argparse.Namespace) -> str:
+    """The stack's name, which becomes a file's name: whoever may call us need not be root."""
+    from speccompose.device.errors import USAGE, DeviceError
+    from speccompose.device.paths import is_stack_name
+
+    name = str(options.stack)
+    if not is_stack_name(name):
+        brief = "not a stack's name: %r" % name
+        hint = "letters a-z, digits and hyphens, as in the plan"
+        raise DeviceError(USAGE, brief, hint=hint, code="bad_name")
+    return name
 
 
 def _us(options: argparse.Namespace) -> Tuple[str, ...]:

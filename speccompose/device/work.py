@@ -17,11 +17,12 @@ from speccompose.device.accept_stack import accept_stack
 from speccompose.device.claim import refuse_other
 from speccompose.device.errors import LOCKED, PENDING, DeviceError
 from speccompose.device.held import hold_reason
-from speccompose.device.incoming import incoming_folder
+from speccompose.device.incoming import hold_incoming, incoming_folder, vouch
 from speccompose.device.long_prompt import try_long_prompt
 from speccompose.device.order import Limits, Order
 from speccompose.device.paths import Roots, StackPaths, known_stacks
 from speccompose.device.ports import Ports, Say
+from speccompose.device.signature import Trust
 from speccompose.device.verdict import Verdict
 from speccompose.device.work_file import APPLY, ROLLBACK, STAGE, Work, load_work, save_work
 
@@ -32,7 +33,10 @@ MEASURE = "measure"
 
 
 class Job(NamedTuple):
-    """What was ordered. ``accept`` is 'measure' or 'answer'; limits are seconds."""
+    """What was ordered. ``accept`` is 'measure' or 'answer'; limits are seconds.
+
+    ``trust``: who may sign what is staged; without it nobody is asked.
+    """
 
     action: str
     stack: str
@@ -41,6 +45,7 @@ class Job(NamedTuple):
     order: Order
     accept: str = "answer"
     long_prompt: bool = False
+    trust: Optional[Trust] = None
 
 
 def begin(
@@ -132,9 +137,17 @@ def _stage(
 ) -> Optional[Verdict]:
     folder = incoming_folder(job.stack, str(job.digest), roots)
     transaction.refuse_before_pull(folder, roots, ports=ports)
+    _must_be_vouched(job, roots, ports)
     pull.pull_stack(folder, roots, ports=ports, sources=sources, say=say)
-    transaction.stage(folder, roots, ports=ports, say=say, order=job.order)
+    with hold_incoming(job.stack, roots, "stage"):  # what is checked here is what is copied
+        _must_be_vouched(job, roots, ports)
+        transaction.stage(folder, roots, ports=ports, say=say, order=job.order)
     return None
+
+
+def _must_be_vouched(job: Job, roots: Roots, ports: Ports) -> None:
+    if job.trust is not None:
+        vouch(job.stack, str(job.digest), roots, job.trust, ports.machine.wall_s())
 
 
 def _apply(

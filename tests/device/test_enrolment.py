@@ -90,6 +90,26 @@ def test_sudo_allows_the_program_with_its_verbs_and_no_option_before_them(places
     assert not [item for item in allowed if item.split()[1].startswith(("-", "*"))]
 
 
+def allowed(rule: str) -> list[str]:
+    return rule.splitlines()[-1].split("NOPASSWD: ")[1].split(", ")
+
+
+def test_who_deploys_may_probe_the_board_and_no_folder_of_its_own_making(places):
+    rules = allowed(sudo_rule("deploy", places.program))
+    assert [item for item in rules if item.split()[1] == "probe"] == [f"{places.program} probe"]
+    assert {f"{places.program} rollout", f"{places.program} rollout *"} <= set(rules)
+
+
+def test_a_board_with_the_older_rule_gets_this_one(tmp_path, places, program):
+    roots = Roots(tmp_path / "state")
+    enroll(ME, program, roots, places=places)
+    now = places.sudoers.read_text()
+    places.sudoers.chmod(0o640)
+    places.sudoers.write_text(now.rstrip("\n") + f", {places.program} probe *\n")
+    assert enroll(ME, program, roots, places=places).changed
+    assert places.sudoers.read_text() == now
+
+
 def test_unenrolled_takes_the_rule_and_leaves_what_serves(tmp_path, places, program):
     enroll(ME, program, Roots(tmp_path / "state"), places=places, signers=b"x\n")
     assert unenroll(places=places, dry_run=True).changed

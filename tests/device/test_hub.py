@@ -4,13 +4,15 @@ import hashlib
 import json
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from speccompose.device.errors import DeviceError
-from speccompose.device.hub import Hub
+from speccompose.device.hub import MOST_LISTING, Hub, _DropTokenOnRedirect
 from speccompose.device.remote_file import RemoteFile
 
 COMMIT = "c0ffee" * 6
@@ -21,7 +23,10 @@ FILE = RemoteFile("sub/model.gguf", len(DATA), SHA)
 
 
 class FakeHub(ThreadingHTTPServer):
-    """One repo. Faults are lists that each request takes from: cut, stall, or a status."""
+    """One repo. Faults are lists that each request takes from.
+
+    They are: cut, stall, endless, trickle, or a status.
+    """
 
     daemon_threads = True
 
@@ -29,6 +34,7 @@ class FakeHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults: list[str | int] = []
         self.ranges: list[str | None] = []
+        self.sent = 0
         self.tokens: list[tuple[str, str | None]] = []
         self.can_resume = True
         self.redirect_to: str | None = None
@@ -61,8 +67,10 @@ class Handler(BaseHTTPRequestHandler):
         fault = hub.faults.pop(0) if hub.faults else None
         if isinstance(fault, int):
             return self.give(fault, b"")
+        if fault in ("endless", "trickle"):
+            return self.flow(fault)
         if self.path.startswith("/api/"):
-            return self.give(200, json.dumps(hub.listing).encode())
+            return self.give(200, json.dumps(hub.listing).encode(), fault)
         if hub.redirect_to:
             self.send_response(302)
             self.send_header("Location", hub.redirect_to + self.path)
@@ -72,6 +80,16 @@ class Handler(BaseHTTPRequestHandler):
         hub.ranges.append(asked)
         start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and hub.can_resume else 0
         return self.give(206 if start else 200, DATA[start:], fault)
+
+    def flow(self, fault: str) -> None:
+        """Without a length, as long as somebody listens (and not for ever, should it be us)."""
+        self.send_response(200)
+        self.end_headers()
+        block, apart_s = (b"x" * 65536, 0.0) if fault == "endless" else (b"x", 0.02)
+        for _ in range(2000):
+            self.wfile.write(block)
+            self.server.sent += len(block)
+            time.sleep(apart_s)
 
     def give(self, status: int, body: bytes, fault: object = None) -> None:
         self.send_response(status)
@@ -176,6 +194,55 @@ def test_more_bytes_than_listed_are_never_taken(hub, tmp_path):
     assert not (tmp_path / "model.gguf").exists()
 
 
+def test_endless_data_is_cut_at_the_listed_size_and_leaves_nothing(hub, tmp_path):
+    hub.faults = ["endless"] * 5
+    heard: list[int] = []
+    file = RemoteFile("model.gguf", 300_000, None)
+    with pytest.raises(DeviceError) as caught:
+        client(hub).fetch("org/repo", COMMIT, file, tmp_path / "model.gguf", heard.append)
+    assert (caught.value.status, caught.value.code) == (18, "hub_unreachable")
+    assert "more than the 300000 bytes" in caught.value.details[0]
+    assert max(heard) <= 300_000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_byte_at_a_time_is_given_up(hub, tmp_path):
+    hub.faults = ["trickle"] * 12
+    slow = Hub(hub.url, stall_s=0.1, sleep=lambda seconds: None)
+    with pytest.raises(DeviceError) as caught:
+        slow.fetch("org/repo", COMMIT, RemoteFile("x", None, None), tmp_path / "x", unheard)
+    assert (caught.value.status, caught.value.code) == (18, "hub_unreachable")
+    assert "bytes came in 0.1 s" in caught.value.details[0]
+
+
+def unheard(have: int) -> None:
+    """Nobody listens to how far it is."""
+
+
+def test_an_endless_listing_is_refused(hub):
+    hub.faults = ["endless"]
+    with pytest.raises(DeviceError) as caught:
+        client(hub).list("org/repo", "main")
+    assert (caught.value.status, caught.value.code) == (18, "hub_unusable")
+    assert hub.sent < 2 * MOST_LISTING
+
+
+def test_a_cut_listing_is_asked_for_again(hub):
+    hub.listing["siblings"].append({"rfilename": "y" * 1000, "size": 1})
+    hub.faults = ["cut"]
+    assert len(client(hub).list("org/repo", "main").files) == 3
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(hub, tmp_path):
+    seen: list[tuple[str, bool]] = []
+
+    def sync(path) -> None:
+        seen.append((path.name, (tmp_path / "model.gguf").exists()))
+
+    Hub(hub.url, sync=sync).fetch("org/repo", COMMIT, FILE, tmp_path / "model.gguf", unheard)
+    assert seen == [(PART, False), (tmp_path.name, True)]
+
+
 def test_a_cut_file_of_unknown_size_is_still_noticed(hub, tmp_path):
     hub.faults = ["cut"]
     fetch(hub, tmp_path, RemoteFile("model.gguf", None, None))
@@ -236,6 +303,22 @@ def test_the_token_stays_with_the_hub(hub, tmp_path):
     storage.shutdown()
     assert hub.tokens[-1][1] == "Bearer hf_secret0123"
     assert [token for _, token in storage.tokens] == [None]
+
+
+@pytest.mark.parametrize(
+    ("new", "kept"),
+    [
+        ("https://hub.site/b", True),
+        ("http://hub.site/b", False),
+        ("https://other.site/b", False),
+        ("https://hub.site:8443/b", False),
+    ],
+)
+def test_a_redirect_keeps_the_token_on_the_same_host_and_never_in_the_clear(new, kept):
+    asked = urllib.request.Request("https://hub.site/a", headers={"Authorization": "Bearer x"})
+    follow = _DropTokenOnRedirect().redirect_request
+    followed = follow(asked, None, 302, "Found", Message(), new)
+    assert followed.has_header("Authorization") is kept
 
 
 def test_no_error_shows_the_token(hub):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -163,3 +164,67 @@ def test_a_release_made_twice_is_made_anew(site):
     again = release_files(files, counter=5, validity=HOLDS)
     assert again["SHA256SUMS"].count(b"  release.json") == 1
     assert json.loads(again[RELEASE_FILE])["sums"] == json.loads(files[RELEASE_FILE])["sums"]
+
+
+def test_what_was_unsigned_before_the_signers_makes_room_for_the_signed_one(site, tmp_path):
+    """The same release.json stood there without its signature."""
+    files = site.files()
+    bare = {name: text for name, text in files.items() if name != SIGNATURE}
+    site.push(bare, trust=Trust(tmp_path / "none"))
+    found = site.push(files)
+    assert found.changed
+    stands = incoming_folder("tiny", found.digest, site.board.roots)
+    assert (stands / SIGNATURE).read_bytes() == files[SIGNATURE]
+
+
+class Waiting(io.BytesIO):
+    """A sender that begins, and sends only when it is told to."""
+
+    def __init__(self, data: bytes, begun: threading.Event, go: threading.Event) -> None:
+        super().__init__(data)
+        self._begun, self._go = begun, go
+
+    def read(self, size: int | None = -1) -> bytes:
+        self._begun.set()
+        self._go.wait(10)
+        return super().read(size)
+
+
+def test_a_second_sender_cannot_write_between_the_check_and_the_rename(site):
+    """Unsigned files of the same digest come just when ssh-keygen has said yes to the others."""
+    signed, forged = site.files(), with_sums(tampered(site))
+    digest = json.loads(signed["plan.json"])["digest"]
+    begun, go, written, over = (threading.Event() for _ in range(4))
+
+    def asked_late(argv, timeout_s, text=None):
+        written.set()  # its files are in its draft now, and stay there until the other is done
+        over.wait(10)
+        return site.key.trust.ask(argv, timeout_s, text)
+
+    def asked(argv, timeout_s, text=None):
+        answer = site.key.trust.ask(argv, timeout_s, text)
+        if "verify" in argv:
+            go.set()
+            written.wait(10)
+        return answer
+
+    def second() -> None:
+        source = Waiting(pack(forged), begun, go)
+        trust = site.key.trust._replace(ask=asked_late)
+        try:
+            receive("tiny", digest, source, site.board.roots, trust=trust, now_s=NOW)
+        except DeviceError as error:
+            refused.append(error.status)
+        finally:
+            written.set()
+
+    refused: list[int] = []
+    thread = threading.Thread(target=second, daemon=True)
+    thread.start()
+    assert begun.wait(10)
+    site.push(signed, trust=site.key.trust._replace(ask=asked))
+    over.set()
+    thread.join(10)
+    stands = incoming_folder("tiny", digest, site.board.roots)
+    assert (stands / "compose.yaml").read_bytes() == signed["compose.yaml"]
+    assert refused == [12]

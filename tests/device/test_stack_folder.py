@@ -94,6 +94,40 @@ def test_staging_copies_what_is_listed_and_nothing_else(board):
     ]
 
 
+def test_a_release_is_on_the_disk_before_and_after_it_gets_its_name(board):
+    folder = read_stack(board.write())
+    release = board.paths.release(folder.plan.digest)
+    seen = []
+    stage(folder, board.paths, lambda path: seen.append((path.name, release.exists())))
+    before = [name for name, stands in seen if not stands]
+    assert set(before[:-1]) == {*folder.files, "SHA256SUMS"}
+    assert before[-1].startswith(".staging-")
+    assert [name for name, stands in seen if stands] == ["releases", "tiny", "stacks"]
+
+
+def test_a_disk_that_does_not_take_a_release_is_15_and_leaves_none(board):
+    def broken(path):
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(DeviceError) as caught:
+        stage(read_stack(board.write()), board.paths, broken)
+    assert (caught.value.status, caught.value.code) == (15, "state_unwritable")
+    assert not board.paths.releases.exists()
+
+
+@pytest.mark.parametrize("sums_too", [False, True])
+def test_what_changes_between_the_check_and_the_copy_becomes_no_release(board, sums_too):
+    checked = read_stack(board.write())
+    other = board.write(extra=(), method="none")
+    changed = ("compose.yaml", "plan.json", "SHA256SUMS") if sums_too else ("compose.yaml",)
+    for name in changed:
+        (checked.path / name).write_bytes((other / name).read_bytes())
+    with pytest.raises(DeviceError) as caught:
+        stage(checked, board.paths)
+    assert (caught.value.status, caught.value.code) == (19, "stack_changed")
+    assert not board.paths.releases.exists()
+
+
 def test_an_intact_release_is_kept_and_a_damaged_one_replaced(board):
     folder = read_stack(board.write())
     release = stage(folder, board.paths)

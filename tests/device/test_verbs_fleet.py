@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from speccompose.device import verbs_fleet
+from speccompose.device import enrolment, verbs_fleet
+from speccompose.device.errors import DeviceError
 from speccompose.device.verb import Verb
 
 VERBS = {verb.name: verb for verb in verbs_fleet.VERBS}
@@ -54,6 +55,27 @@ def test_we_are_called_with_the_folders_that_we_were_called_with():
 def test_an_unknown_action_is_no_job():
     with pytest.raises(SystemExit):
         parsed(VERBS["start"], "fly", "tiny", "--rollout", "r1")
+
+
+@pytest.mark.parametrize("name", ["/../../escaped", "../x", "a/b", "", "Tiny"])
+@pytest.mark.parametrize("verb", ["start", "work"])
+def test_a_name_that_leads_out_of_the_tree_is_no_job(verb, name):
+    options = parsed(VERBS[verb], "rollback", name, "--rollout", "r1")
+    with pytest.raises(DeviceError) as caught:
+        verbs_fleet.job_of(options)
+    assert (caught.value.status, caught.value.code) == (2, "bad_name")
+
+
+@pytest.mark.parametrize("verb", ["rollout", "commit"])
+def test_nor_is_it_reported_or_confirmed(verb):
+    options = parsed(VERBS[verb], "/../../escaped")
+    with pytest.raises(DeviceError) as caught:
+        VERBS[verb].run(options)
+    assert (caught.value.status, caught.value.code) == (2, "bad_name")
+
+
+def test_a_job_knows_who_may_sign_on_this_board():
+    assert verbs_fleet.job_of(parsed(VERBS["start"], *APPLY)).trust.signers == enrolment.SIGNERS
 
 
 def test_every_verb_says_what_it_is():

@@ -12,6 +12,7 @@ from speccompose.device.errors import DeviceError
 from speccompose.device.hub import Hub
 from speccompose.device.intervals import Ratio
 from speccompose.device.order import Order
+from speccompose.device.signature import Trust
 from speccompose.device.verdict import Verdict
 from speccompose.device.verdict_text import Comparison
 from speccompose.fleet import board_argv
@@ -110,6 +111,21 @@ def test_a_stage_that_fails_is_told_and_nothing_that_serves_is_touched(rolled):
     assert (said["state"], said["rollout"], said["target"]) == ("idle", "r2", new)
     assert said["reason"]
     assert (said["digest"], said["healthy"]) == (old, True)
+
+
+def test_what_came_unsigned_before_the_board_knew_who_may_sign_is_not_staged(rolled, tmp_path):
+    digest = receive(rolled)
+    (tmp_path / "signers").write_text("ops ssh-ed25519 AAAA")
+    ended = carried(rolled, job("stage", digest)._replace(trust=Trust(tmp_path / "signers")))
+    assert ended.code == "unsigned"
+    assert not rolled.paths.releases.exists()
+
+
+def test_while_a_bundle_is_received_none_is_staged(rolled):
+    digest = receive(rolled)
+    with incoming.hold_incoming("tiny", rolled.roots, "receive"):
+        assert do(rolled, "stage", digest).code == "locked"
+    assert do(rolled, "stage", digest).code is None
 
 
 def test_s27_a_release_that_never_gets_ready_is_rolled_back(rolled):
