@@ -46,7 +46,7 @@ lab-down: $(VENV)/.ready ## remove the fake boards
 
 lab-test: $(VENV)/.ready engine ## everything on fake boards, faults and power cuts too (30 minutes)
 	@.ci/lab
-	@$(RUN) pytest -m lab tests/lab
+	@LAB_BOARDS=6 $(RUN) pytest -m lab tests/lab
 
 lab-ci: $(VENV)/.ready engine ## the part of lab-test that CI runs (about ten minutes)
 	@.ci/lab

@@ -248,7 +248,8 @@ def test_no_history_restarts_more_than_three_times_an_hour_or_against_a_person(h
         if judged.action == RESTART:
             restarts.append(at_s)
             assert seen.unit not in ("inactive", "activating", "failed")
-            assert not (seen.by_hand and seen.status != "running")
+            # The stop that docker tells of may be our own, of a restart that came to nothing.
+            assert memory.restarting or not (seen.by_hand and seen.status != "running")
             assert seen.status != "paused"
             assert seen.token != TOKEN or seen.status != "running" or seen.health != 200
         assert len([moment for moment in restarts if at_s - moment < HOUR_S]) <= RULES.restarts

@@ -47,6 +47,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         NodeSpec("pc", "generic-x86-64"),
         NodeSpec("agx-2", "agx-orin-64gb-r39"),
     ]
+    if os.environ.get("LAB_BOARDS") == "6":  # all of lab-test; CI has four
+        specs += [NodeSpec("nano-2", "orin-nano-8gb-r36"), NodeSpec("agx-3", "agx-orin-64gb-r39")]
     with Lab.start(tmp_path_factory.mktemp("lab"), specs, say=print) as made:
         yield made
 

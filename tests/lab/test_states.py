@@ -123,3 +123,30 @@ def test_a_previous_image_that_is_gone_is_told_and_what_serves_goes_on(
     assert (back.status, back.code) == (15, "image_missing"), back
     assert operator.ask(agx) == "text"
     assert standing(operator, agx) == ("committed", done.body["digest"])
+
+
+@pytest.mark.parametrize("phase", ["switching", "checking"])
+@pytest.mark.parametrize("then", ["recover", "power cut"])
+def test_s08_killed_in_each_phase_the_board_serves_again(
+    operator: Operator, agx: Node, old: str, phase: str, then: str
+):
+    """The program alone dies (kill -9); what it left is ended by `recover`, or at the next boot."""
+    deploy = agx.start_ssh(check_line("deploy", FOLDER))
+    state = f"/var/lib/speccompose/stacks/{STACK}/state.json"
+    kill = (
+        f'for turn in $(seq 3000); do grep -q \'"phase": "{phase}"\' {state} && break; '
+        f"sleep 0.01; done; pkill -9 -f 'check deploy {FOLDER}'"
+    )
+    agx.root("sh", "-c", kill)
+    deploy.communicate(timeout=60)
+    assert deploy.returncode != 0, "it was killed before it had ended"
+    if then == "power cut":
+        agx.power_cut()
+    else:
+        done = operator.check(agx, "recover", STACK)
+        assert done.status == 0, done
+    operator.wait_serving(agx)
+    wait_for(lambda: standing(operator, agx)[0] in ("committed", "rolled_back"))
+    assert len(operator.containers(agx)) == 1
+    assert operator.check(agx, "verify", STACK).status == 0
+    assert standing(operator, agx)[1] == old, "it had not been proved"
