@@ -18,6 +18,7 @@ from speccompose.cli.options import refuse_beside
 from speccompose.cli.other_runner import RUNNERS, output_tokens_of, runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
+from speccompose.cli.streams import shown
 from speccompose.device.accept_stack import Asked
 from speccompose.device.measured_stack import Prompts
 from speccompose.errors import UsageError
@@ -129,4 +130,5 @@ def confirm(stack: str, yes: bool) -> None:
             hint="add --yes if nobody depends on it now",
             code="needs_yes",
         )
-    click.confirm(f"measuring {stack} interrupts it for some minutes; go on?", abort=True, err=True)
+    asked = shown(f"measuring {stack} interrupts it for some minutes; go on?")
+    click.confirm(asked, abort=True, err=True)

@@ -13,6 +13,7 @@ import msgspec
 from speccompose import enrolling
 from speccompose.cli.fleet_session import AS_JSON, FLEET, Asked, opened
 from speccompose.cli.output import echo, echo_json
+from speccompose.cli.streams import shown
 from speccompose.enrolling import Answer
 from speccompose.errors import ExitStatus, MismatchError, UsageError
 from speccompose.fleet.ansible_settings import Reach
@@ -217,4 +218,4 @@ def ask(what: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(f"nobody is here to say: {what}?", hint="add --yes", code="needs_yes")
-    click.confirm(f"{what}?", abort=True, err=True)
+    click.confirm(shown(f"{what}?"), abort=True, err=True)

@@ -14,7 +14,7 @@ from types import TracebackType
 import click
 import msgspec
 
-from speccompose.device.redact import redact
+from speccompose.cli.streams import shown
 from speccompose.fleet.audit import verify
 from speccompose.report.fleet_progress import Progress, lasting_line
 from speccompose.report.fleet_text import entry_line
@@ -60,12 +60,12 @@ class FleetProgress:
     def __call__(self, entry: Entry, plan: FleetPlan) -> None:
         """Show one line of the journal."""
         if self._as_json:
-            self._say(msgspec.json.encode(entry).decode() + "\n")
+            self._say("", msgspec.json.encode(entry).decode() + "\n")
         elif self._moving:
             self._move(entry, plan)
         else:
             line = entry_line(entry, plan)
-            self._say(f"{line}\n" if line is not None else "")
+            self._say("", f"{line}\n" if line is not None else "")
 
     def _move(self, entry: Entry, plan: FleetPlan) -> None:
         with self._lock:
@@ -84,11 +84,12 @@ class FleetProgress:
         """Put lines that stay where the table stands, and the table below them."""
         width = shutil.get_terminal_size().columns - 1
         back = f"\x1b[{self._height}F\x1b[J" if self._height else ""
-        shown = [line[:width] for line in table]  # a line that wraps would take two
-        self._say(back + "".join(f"{line}\n" for line in (*lasting, *shown)))
-        self._height = len(shown)
+        fitting = [line[:width] for line in table]  # a line that wraps would take two
+        self._say(back, "".join(f"{line}\n" for line in (*lasting, *fitting)))
+        self._height = len(fitting)
 
-    def _say(self, text: str) -> None:
+    def _say(self, back: str, text: str) -> None:
+        """Move back, and print; what boards say moves nothing."""
         with contextlib.suppress(OSError):
-            if text:
-                click.echo(redact(text), err=True, nl=False)
+            if back or text:
+                click.echo(back + shown(text), err=True, nl=False)

@@ -21,6 +21,7 @@ from speccompose.cli.fleet_session import (
     operator,
 )
 from speccompose.cli.output import echo, echo_json
+from speccompose.cli.streams import shown
 from speccompose.errors import DataError, ExitStatus, UsageError
 from speccompose.fleet import operate, requests
 from speccompose.fleet.clock import SystemClock
@@ -253,4 +254,4 @@ def confirm(what: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(f"this would {what}", hint="add --yes if that is meant", code="needs_yes")
-    click.confirm(f"{what}?", abort=True, err=True)
+    click.confirm(shown(f"{what}?"), abort=True, err=True)

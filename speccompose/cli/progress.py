@@ -10,8 +10,8 @@ from types import TracebackType
 
 import click
 
+from speccompose.cli.streams import shown
 from speccompose.device.ports import Progress
-from speccompose.device.redact import redact
 
 PLAIN_EVERY_S = 10.0
 WIDTH = 79
@@ -52,13 +52,13 @@ class ProgressLine:
         if self._moving:
             self._move(event, text)
         elif (event.step, event.message) != self._shown and self._due(event):
-            click.echo(redact(text), err=True)
+            click.echo(shown(text), err=True)
             self._shown, self._last = (event.step, event.message), time.monotonic()
 
     def _move(self, event: Progress, text: str) -> None:
         if self._shown is not None and self._shown[0] != event.step:
             click.echo(err=True)
-        click.echo("\r" + redact(text)[:WIDTH].ljust(WIDTH), err=True, nl=False)
+        click.echo("\r" + shown(text)[:WIDTH].ljust(WIDTH), err=True, nl=False)
         self._shown = (event.step, event.message)
 
     def _due(self, event: Progress) -> bool:

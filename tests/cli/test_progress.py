@@ -51,3 +51,11 @@ def test_work_goes_on_when_nobody_can_be_told():
             say(Progress("start", "starting y"))
             done.append("the work")
         assert done == ["the work"]
+
+
+def test_what_an_engine_logs_does_not_steer_the_terminal(capsys):
+    with ProgressLine() as say:
+        say(Progress("start", "starting: \x1b[2Jgone\x07"))
+    told = capsys.readouterr().err
+    assert "\\x1b[2Jgone\\x07" in told
+    assert "\x1b" not in told
