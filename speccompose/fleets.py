@@ -170,7 +170,8 @@ def reach_of(board: PlannedBoard, plan: FleetPlan, fleet_folder: Path) -> Reach:
         board.port,
         plan.ssh,
         user=board.user,
-        jump=site.jump if site is not None else None,
+        key=board.key,
+        jump=board.jump or (site.jump if site is not None else None),
         hub=site.models if site is not None else None,
         folder=fleet_folder,
     )
@@ -186,7 +187,8 @@ def reaches(fleet: Fleet) -> dict[str, Reach]:
             board.port or ssh.port,
             ssh,
             user=board.user or ssh.user,
-            jump=sites[board.site].jump if board.site is not None else None,
+            key=board.key,
+            jump=board.jump or (sites[board.site].jump if board.site is not None else None),
             hub=None,
             folder=Path(fleet.folder),
         )
@@ -245,11 +247,12 @@ def _reach(host: str, port: int, ssh: SshSettings, *, folder: Path, **own: str |
         known_hosts_of(ssh, folder),
         *((_beside(folder, ssh.ca),) if ssh.ca is not None else ()),
     )
+    key = own["key"] or ssh.key
     return Reach(
         host=host,
         port=port,
         user=own["user"],
-        key=str(_beside(folder, ssh.key)) if ssh.key is not None else None,
+        key=str(_beside(folder, key)) if key is not None else None,
         jump=own["jump"] or ssh.jump,
         known_hosts=tuple(str(path) for path in files),
         sudo=ssh.sudo,

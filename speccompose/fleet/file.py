@@ -12,6 +12,7 @@ import msgspec
 from speccompose.catalog.facts_file import read_facts
 from speccompose.catalog.problem import InvalidDataError, KeyPath, Mistake, Problem
 from speccompose.errors import DataError
+from speccompose.fleet.ansible_inventory import inventory_text
 from speccompose.fleet.data_file import TextSource, read_as, read_source
 from speccompose.fleet.fleet_check import contradictions
 from speccompose.fleet.inventory import read_inventory
@@ -91,7 +92,7 @@ def _boards(file: FleetFile, folder: Path) -> tuple[BoardEntry, ...]:
     if file.inventory is None:
         return file.boards
     path = folder / file.inventory
-    found = {board.id: board for board in read_inventory(read_source(path, "inventory"), str(path))}
+    found = {board.id: board for board in read_inventory(inventory_text(path), str(path))}
     for board in file.boards:
         known = found.get(board.id)
         found[board.id] = board if known is None else _merged(known, board)

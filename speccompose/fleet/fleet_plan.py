@@ -126,6 +126,8 @@ def reached(fleet: Fleet, entry: BoardEntry) -> PlannedBoard:
         address=entry.address or entry.id,
         port=entry.port or fleet.file.ssh.port,
         user=entry.user or fleet.file.ssh.user,
+        key=entry.key,
+        jump=entry.jump,
         site=entry.site,
         window=entry.window or fleet.file.window,
         tags=entry.tags,

@@ -1,38 +1,27 @@
 """The user's own Ansible inventory -> boards: the YAML form, or `ansible-inventory --list`.
 
-Layer: fleet. Only what reaches a board is read: hosts, groups (which become tags), and the
-variables below. Nothing is evaluated: a template in one of them is refused, not guessed.
+Layer: fleet. Hosts and groups, which become tags; what a host's variables mean is decided in
+``inventory_board``. Other forms, and variables in folders beside it, are asked of Ansible
+(``ansible_inventory``).
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from speccompose.catalog.plain_data import Plain
 from speccompose.catalog.problem import InvalidDataError, Problem
 from speccompose.catalog.yaml_file import parse
 from speccompose.errors import DataError
+from speccompose.fleet.inventory_board import Variables, board_of
 from speccompose.vocab.fleet import BoardEntry
 
-_VARIABLES: Final = {
-    "ansible_host": "address",
-    "ansible_port": "port",
-    "ansible_user": "user",
-    "speccompose_site": "site",
-    "speccompose_window": "window",
-    "speccompose_device": "device",
-    "speccompose_l4t": "l4t",
-    "speccompose_facts": "facts",
-}
-_TEMPLATE: Final = re.compile(r"\{\{|\{%|\{#")
 _RANGE: Final = re.compile(r"\[([0-9A-Za-z]+):([0-9A-Za-z]+)(?::([0-9]+))?\]")
+_INI: Final = re.compile(r"^\s*\[[^\]\n]+\]\s*([#;].*)?$", re.M)
+_PLUGIN: Final = re.compile(r"^plugin:", re.M)
 _MOST_OF_A_RANGE: Final = 100_000
 _NO_TAGS: Final = ("all", "ungrouped", "_meta")
-
-Variables = dict[str, Plain]
 
 
 class _Host:
@@ -48,7 +37,7 @@ def read_inventory(text: str, origin: str) -> tuple[BoardEntry, ...]:
 
     Raises:
         DataError: an INI or plug-in inventory, with the command that turns it into JSON.
-        InvalidDataError: a template, a malformed host, a variable of the wrong kind.
+        InvalidDataError: a malformed group, or what ``board_of`` refuses.
     """
     data = _data(text, origin)
     hosts: dict[str, _Host] = {}
@@ -59,7 +48,15 @@ def read_inventory(text: str, origin: str) -> tuple[BoardEntry, ...]:
             _walk_group(name, group, (), {}, hosts=hosts, origin=origin)
     else:
         raise _not_ours(origin)
-    return tuple(_board(name, host, origin) for name, host in hosts.items())
+    return tuple(board_of(name, host.variables, host.tags, origin) for name, host in hosts.items())
+
+
+def is_read_here(text: str) -> bool:
+    """Whether an inventory's text is of a form that needs no Ansible."""
+    start = text.lstrip()
+    if start.startswith("{"):
+        return True
+    return not (start.startswith("#!") or _INI.search(text) or _PLUGIN.search(text))
 
 
 def _data(text: str, origin: str) -> Plain:
@@ -69,7 +66,7 @@ def _data(text: str, origin: str) -> Plain:
         except ValueError as error:
             raise InvalidDataError(origin, [Problem(file=origin, expected=str(error))]) from error
         return data
-    if re.search(r"^\s*\[[^\]\n]+\]\s*(#.*)?$", text, re.M):
+    if not is_read_here(text):
         raise _not_ours(origin)
     return parse(text, origin).data
 
@@ -161,51 +158,3 @@ def expand(pattern: str, origin: str) -> tuple[str, ...]:
         raise InvalidDataError(origin, [Problem(file=origin, expected=expected)])
     ends = [pattern[: match.start()] + part + pattern[match.end() :] for part in parts]
     return tuple(name for end in ends for name in expand(end, origin))
-
-
-def _board(name: str, host: _Host, origin: str) -> BoardEntry:
-    fields: dict[str, str | int] = {}
-    for variable, field in _VARIABLES.items():
-        value = host.variables.get(variable)
-        if value is None:
-            continue
-        if isinstance(value, str) and _TEMPLATE.search(value):
-            raise _template(name, variable, origin)
-        if field == "port":
-            fields[field] = _port(name, value, origin)
-        else:
-            fields[field] = str(value)
-    data = {"id": name, "tags": host.tags, **fields}
-    mistakes = board_mistakes(data)
-    if mistakes:
-        problems = [Problem(file=origin, path=f"{name}", expected=text) for text in mistakes]
-        raise InvalidDataError(f"inventory {origin}", problems)
-    return msgspec.convert(data, type=BoardEntry)
-
-
-def board_mistakes(data: Mapping[str, object]) -> tuple[str, ...]:
-    """What of a host cannot be a board of ours, in words."""
-    try:
-        msgspec.convert(data, type=BoardEntry)
-    except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$.")
-        return (f"{where.rstrip('`') or 'host'}: {what[:1].lower()}{what[1:]}",)
-    return ()
-
-
-def _port(name: str, value: Plain, origin: str) -> int:
-    text = str(value)
-    if not text.isdigit() or not 0 < int(text) < 65536:
-        expected = f"expected a port from 1 to 65535 as ansible_port of {name}, found {text!r}"
-        raise InvalidDataError(origin, [Problem(file=origin, expected=expected)])
-    return int(text)
-
-
-def _template(name: str, variable: str, origin: str) -> InvalidDataError:
-    problem = Problem(
-        file=origin,
-        path=f"{name}.{variable}",
-        expected="expected a plain value, found a template that only Ansible can evaluate",
-        hint=f"write the value out, or name the address in the fleet file for {name}",
-    )
-    return InvalidDataError(f"inventory {origin}", [problem])

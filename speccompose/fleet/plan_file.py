@@ -58,7 +58,12 @@ def _said(value: Builtin) -> Builtin:
 def inventory_hash(boards: Iterable[PlannedBoard]) -> str:
     """The hash over which boards there are and how they are reached."""
     rows = [
-        (board.id, board.address, board.port, board.user, board.site, board.window, board.tags)
+        (
+            *(board.id, board.address, board.port, board.user, board.site, board.window),
+            board.tags,
+            # Only where it has them: plans sealed before boards could have some still count.
+            *(way for way in (board.key, board.jump) if way is not None),
+        )
         for board in boards
     ]
     return "sha256:" + hashlib.sha256(_ENCODER.encode(rows)).hexdigest()

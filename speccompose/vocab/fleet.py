@@ -39,12 +39,15 @@ Clock = Annotated[str, Meta(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 class BoardEntry(Frozen, frozen=True, kw_only=True):
     """One board. What it is comes from ``facts`` (default facts/<id>.yaml beside the fleet file),
-    or from ``device`` and ``l4t`` where nobody has captured facts yet."""
+    or from ``device`` and ``l4t`` where nobody has captured facts yet. ``key`` and ``jump``: its
+    own, where it is reached otherwise than the rest."""
 
     id: Name
     address: Address | None = None
     port: Port | None = None
     user: User | None = None
+    key: File | None = None
+    jump: Jump | None = None
     tags: tuple[Name, ...] = ()
     site: Name | None = None
     window: Name | None = None

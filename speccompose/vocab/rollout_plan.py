@@ -78,6 +78,8 @@ class PlannedBoard(Frozen, frozen=True, kw_only=True):
     address: str
     port: int = 22
     user: str | None = None
+    key: str | None = None
+    jump: str | None = None
     site: str | None = None
     window: str | None = None
     tags: tuple[str, ...] = ()
