@@ -54,10 +54,12 @@ def doctor(stack: str | None, online: bool, log: str | None, as_json: bool) -> i
     found, device = _board(catalog)
     with as_our_errors():
         place, ports = roots(settings), real_ports()
+        asked = _asked(device, catalog, settings, online=online)
         if stack is not None:
-            host = examine_stack(serving.find_folder(stack, settings), place, ports=ports)
+            folder = serving.find_folder(stack, settings)
+            host = examine_stack(folder, place, ports=ports, asked=asked)
         else:
-            host = examine(ports, place, _asked(device, catalog, settings, online=online))
+            host = examine(ports, place, asked)
     known = {item.code for item in found}
     found += [as_finding(item) for item in host if item.code not in known]
     if as_json:

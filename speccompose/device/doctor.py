@@ -15,6 +15,8 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from speccompose.device import operate, state
 from speccompose.device.boot_faults import Explanation, explain
+from speccompose.device.check_clock import check_clock
+from speccompose.device.check_network import check_network
 from speccompose.device.docker_answers import json_object
 from speccompose.device.gate import preflight, preflight_before_pull
 from speccompose.device.health import EXPLAINED_LINES
@@ -56,14 +58,19 @@ def examine(ports: Ports, roots: Roots, asked: Asked) -> List[HostFinding]:
     return [*found, *_little_room(observed, asked), *_usual_ports(ports, roots, asked)]
 
 
-def examine_stack(folder: Path, roots: Roots, *, ports: Ports) -> List[HostFinding]:
+def examine_stack(
+    folder: Path, roots: Roots, *, ports: Ports, asked: Optional[Asked] = None
+) -> List[HostFinding]:
     """What deploying a rendered folder would meet; what is only missing, it would bring first.
+
+    Of ``asked`` the sources and the right time count: the rest the stack says itself.
 
     Raises:
         DeviceError: 3 and 19 for a bad folder.
     """
     everything = preflight(folder, roots, ports=ports)
     left = preflight_before_pull(folder, roots, ports=ports)
+    left += [item for item in _outside(ports, roots, asked or Asked()) if item not in left]
     brought = [item.message for item in everything if item.code in _PULL_BRINGS]
     found = [info("would_pull", text, "deploy brings it first") for text in brought]
     return [*left, *_known_of_the_release(folder), *found]
@@ -119,6 +126,15 @@ def _with_more(observed: Observed, ports: Ports, roots: Roots, asked: Asked) -> 
             for name, item in reached.items()
         },
     )
+
+
+def _outside(ports: Ports, roots: Roots, asked: Asked) -> List[HostFinding]:
+    """What only others know: whether sources answer, and what time it is."""
+    if not asked.sources and asked.clock_s is None:
+        return []
+    observed = _with_more(observe(ports, roots), ports, roots, asked)
+    needs = Needs(clock_s=asked.clock_s, stack=True)
+    return [*check_clock(observed, needs), *check_network(observed, needs)]
 
 
 def _host_of(url: str) -> str:

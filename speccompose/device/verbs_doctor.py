@@ -29,18 +29,17 @@ def _doctor(options: argparse.Namespace) -> Report:
     from speccompose.device import doctor
 
     ports, roots = this_board(), roots_of(options)
+    jetson = bool(ports.machine.host().text("/etc/nv_tegra_release"))
+    hub = options.environment.get("SPECCOMPOSE_HUB") or "https://huggingface.co"
+    asked = doctor.Asked(
+        gpu_runtime="nvidia" if jetson else None,
+        host_network=jetson,
+        sources=(hub,) if options.online else (),
+        clock_s=options.now,
+    )
     if options.stack or own_folder():
-        found = doctor.examine_stack(folder_of(options), roots, ports=ports)
+        found = doctor.examine_stack(folder_of(options), roots, ports=ports, asked=asked)
     else:
-        jetson = bool(ports.machine.host().text("/etc/nv_tegra_release"))
-        runtime = "nvidia" if jetson else None
-        hub = options.environment.get("SPECCOMPOSE_HUB") or "https://huggingface.co"
-        asked = doctor.Asked(
-            gpu_runtime=runtime,
-            host_network=jetson,
-            sources=(hub,) if options.online else (),
-            clock_s=options.now,
-        )
         found = doctor.examine(ports, roots, asked)
     _tell(options, found)
     report = {"findings": [dict(finding._asdict()) for finding in found]}  # type: Report

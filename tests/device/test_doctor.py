@@ -36,6 +36,20 @@ def test_the_network_is_asked_only_when_somebody_wants_it(board):
     assert "pw" not in repr(found)
 
 
+def test_of_a_stack_too_the_network_and_the_time_are_asked(board):
+    folder = board.write()
+    board.machine.reader.reach = lambda url, timeout_s: Reached("timed out", None)
+    now = board.machine.wall_s()
+    found = examine_stack(
+        folder,
+        board.roots,
+        ports=board.ports,
+        asked=Asked(sources=("https://hub.example",), clock_s=now + 86_400),
+    )
+    assert sorted(codes(found)) == ["clock_skewed", "source_unreachable"]
+    assert examine_stack(folder, board.roots, ports=board.ports, asked=Asked(clock_s=now)) == []
+
+
 def test_a_port_that_an_engine_uses_by_default(board):
     board.machine.port_fault = "Address already in use"
     board.machine.holder = "nginx (process 7)"

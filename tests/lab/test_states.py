@@ -135,7 +135,7 @@ def test_s08_killed_in_each_phase_the_board_serves_again(
     state = f"/var/lib/speccompose/stacks/{STACK}/state.json"
     kill = (
         f'for turn in $(seq 3000); do grep -q \'"phase": "{phase}"\' {state} && break; '
-        f"sleep 0.01; done; pkill -9 -f 'check deploy {FOLDER}'"
+        f"sleep 0.01; done; pkill -9 -f '[c]heck deploy {FOLDER}'"
     )
     agx.root("sh", "-c", kill)
     deploy.communicate(timeout=60)
