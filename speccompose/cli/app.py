@@ -3,13 +3,10 @@
 Layer: cli.
 """
 
-from importlib import import_module
-
 import click
 
 import speccompose
-
-Given = str | tuple[str, ...] | None
+from speccompose.cli.lazy_group import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "detect": ("detect", "which board is this, and how is that known"),
@@ -39,48 +36,7 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 
 
-class Verbs(click.Group):
-    """A group that imports a verb's module when the verb is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Verbs in the order of the job, not of the alphabet."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's module and return its command."""
-        if cmd_name not in VERBS:
-            return None
-        module = import_module(f"speccompose.cli.{VERBS[cmd_name][0]}")
-        command = getattr(module, cmd_name)
-        return refuse_blank(command) if isinstance(command, click.Command) else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
-
-
-def refuse_blank(command: click.Command) -> click.Command:
-    """Let no text option or argument of a verb, or of its sub-verbs, be empty or white space.
-
-    Once for all verbs: an empty path would mean this folder, an empty name anything.
-    """
-    for parameter in command.params:
-        if parameter.type is click.STRING or isinstance(parameter.type, click.Tuple):
-            parameter.callback = _not_blank
-    for verb in command.commands.values() if isinstance(command, click.Group) else ():
-        refuse_blank(verb)
-    return command
-
-
-def _not_blank(ctx: click.Context, parameter: click.Parameter, value: Given) -> Given:
-    for text in (value,) if isinstance(value, str) else value or ():
-        if not text.strip():
-            raise click.BadParameter("it is empty; leave it out, or say what is meant")
-    return value
-
-
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(speccompose.__version__, prog_name="speccompose")
 def app() -> None:
     """LLM serving with speculative decoding on NVIDIA Jetson: planned, deployed, proved."""

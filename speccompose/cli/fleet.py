@@ -4,9 +4,9 @@ Layer: cli. The verbs stand in fleet_plan.py, fleet_run.py, fleet_look.py and fl
 are imported when they are called.
 """
 
-from importlib import import_module
-
 import click
+
+from speccompose.cli.lazy_group import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "enroll": ("fleet_enroll", "approve host keys, capture facts, install what boards need"),
@@ -27,28 +27,7 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 
 
-class FleetVerbs(click.Group):
-    """A group that imports a verb's module when the verb is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Verbs in the order of the job."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's module and return its command."""
-        if cmd_name not in VERBS:
-            return None
-        module = import_module(f"speccompose.cli.{VERBS[cmd_name][0]}")
-        command = getattr(module, cmd_name.replace("-", "_"))
-        return command if isinstance(command, click.Command) else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
-
-
-@click.group(cls=FleetVerbs)
+@click.group(cls=LazyGroup, verbs=VERBS)
 def fleet() -> None:
     """Many boards and one policy: plan offline, roll out in waves, leave a trail.
 

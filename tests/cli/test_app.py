@@ -8,10 +8,11 @@ import click
 import pytest
 
 from speccompose.cli.app import VERBS, app
+from speccompose.cli.fleet import VERBS as FLEET_VERBS
 from tests.cli.harness import assert_refusal_shape
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-GROUPS = {"catalog": ("list", "show", "schema", "check")}
+GROUPS = {"catalog": ("list", "show", "schema", "check"), "fleet": tuple(FLEET_VERBS)}
 PAGES = [
     (),
     *((verb,) for verb in VERBS),
@@ -74,6 +75,9 @@ TEXTS = {
     ("inspect", "x"): ("--save", "--draft"),
     ("catalog", "list"): ("--device", "--drafts-for"),
     ("catalog", "schema"): ("-o",),
+    ("fleet", "run"): ("--rollout", "--reason"),
+    ("fleet", "status"): ("--rollout",),
+    ("fleet", "catch-up"): ("--rollout", "--reason"),
 }
 
 
@@ -100,8 +104,10 @@ def test_a_blank_argument_is_refused(cli, words):
 def test_no_text_parameter_of_any_verb_is_left_out():
     def parameters(command):
         yield from command.params
-        for verb in getattr(command, "commands", {}).values():
-            yield from parameters(verb)
+        if isinstance(command, click.Group):
+            inner = click.Context(command)
+            for verb in command.list_commands(inner):
+                yield from parameters(command.get_command(inner, verb))
 
     for verb in VERBS:
         for found in parameters(app.get_command(click.Context(app), verb)):
