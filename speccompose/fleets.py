@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from speccompose import pipeline
+from speccompose.catalog.text_file import expanded
 from speccompose.device.counter import RELEASE_FILE
 from speccompose.device.incoming import pack
 from speccompose.device.signed_release import SIGNATURE, release_files
@@ -239,7 +240,7 @@ def known_hosts_of(ssh: SshSettings, folder: Path) -> Path:
 
 def _beside(folder: Path, name: str) -> Path:
     """A file that the fleet file names: its own place, or beside the fleet file; absolute."""
-    return (folder.absolute() / Path(name).expanduser()).absolute()
+    return (folder.absolute() / expanded(name)).absolute()
 
 
 def _reach(host: str, port: int, ssh: SshSettings, *, folder: Path, **own: str | None) -> Reach:

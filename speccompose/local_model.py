@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from speccompose.catalog.text_file import expanded
 from speccompose.checkpoint.entry import entry_id, model_entry, with_known_base
 from speccompose.checkpoint.inspect import inspect_checkpoint
 from speccompose.plan.models import is_path
@@ -26,7 +27,7 @@ def with_local_model(request: StackRequest, catalog: Catalog, today: datetime.da
     """
     if not is_path(request.model):
         return catalog
-    path = Path(request.model).expanduser().absolute()
+    path = expanded(request.model).absolute()
     facts = with_known_base(inspect_checkpoint(path), catalog)
     known = catalog.models.get(entry_id(facts))
     entry = model_entry(facts, checked=today, known=known)

@@ -1,6 +1,7 @@
 """A fleet file on disk becomes a sealed plan, bundles and the addresses that Ansible gets."""
 
 import io
+import json
 import tarfile
 from pathlib import Path
 
@@ -95,6 +96,28 @@ def test_boards_are_reached_as_the_file_says(fleet, draft):
     assert one.known_hosts == (str(Path(fleet.folder) / "known_hosts"),)
     assert asked["thor-2"] == two
     assert one.key == str(Path.home() / ".ssh" / "id")
+
+
+def test_a_board_with_a_way_of_its_own(tmp_path, settings, catalog):
+    """What an inventory says of one host reaches ssh, past the site's jump and the fleet's key."""
+    hosts = {"thor-1": {"ansible_ssh_private_key_file": "/k/own", "ansible_ssh_args": "-J own"}}
+    (tmp_path / "hosts.json").write_text(json.dumps({"_meta": {"hostvars": hosts}}))
+    text = FLEET.replace("name: lab\n", "name: lab\ninventory: hosts.json\n")
+    (tmp_path / "fleet.yaml").write_text(text)
+    fleet = fleets.open_fleet(tmp_path / "fleet.yaml", settings, catalog)
+    plan = fleets.draft_plan(fleet, settings, catalog).plan
+    planned = {board.id: fleets.reach_of(board, plan, tmp_path) for board in plan.boards}
+    for reach in (planned, fleets.reaches(fleet)):
+        assert (reach["thor-1"].key, reach["thor-1"].jump) == ("/k/own", "own")
+        assert (reach["thor-2"].key, reach["thor-2"].jump) != ("/k/own", "own")
+        assert reach["thor-2"].jump == "gate"
+
+
+def test_a_home_of_nobody_is_refused(tmp_path, settings, catalog):
+    (tmp_path / "fleet.yaml").write_text(FLEET.replace("~/.ssh/id", "~nobody-of-this-name/id"))
+    fleet = fleets.open_fleet(tmp_path / "fleet.yaml", settings, catalog)
+    with pytest.raises(UsageError, match="no such user"):
+        fleets.reaches(fleet)
 
 
 def test_files_are_found_from_any_place(tmp_path, monkeypatch, settings, catalog):

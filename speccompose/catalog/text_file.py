@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from speccompose.catalog.plain_data import MAX_BYTES
+from speccompose.errors import UsageError
 
 _KINDS: Final = (
     (stat.S_ISDIR, "it is a folder"),
@@ -19,6 +20,22 @@ _KINDS: Final = (
     (stat.S_ISCHR, "it is a device"),
     (stat.S_ISBLK, "it is a device"),
 )
+
+
+def expanded(name: str) -> Path:
+    """The path that somebody wrote, with ~ and ~user as their homes.
+
+    Raises:
+        UsageError: there is no such user.
+    """
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            f"{name}: there is no such user here",
+            hint="name the file from / on",
+            code="no_such_home",
+        ) from None
 
 
 def read_regular(path: Path, limit: int = MAX_BYTES) -> bytes:

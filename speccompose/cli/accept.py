@@ -5,12 +5,12 @@ Layer: cli.
 
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from speccompose.acceptance import Judged, accept_here
+from speccompose.catalog.text_file import expanded
 from speccompose.cli.compare import compare_results
 from speccompose.cli.measured_page import keep_acceptance_page
 from speccompose.cli.numbers import Whole
@@ -94,7 +94,7 @@ def prompts_of(values: Mapping[str, Any]) -> Prompts:
     """Which prompts the options name; a relative path is of this folder."""
     file = values["dataset"]
     return Prompts(
-        file=None if file is None else Path(file).expanduser().absolute(),
+        file=None if file is None else expanded(file).absolute(),
         category=values["category"],
         requests=values["requests"],
         output_tokens=output_tokens_of(values),

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from speccompose import bundling
+from speccompose.catalog.text_file import expanded
 from speccompose.cli.numbers import Whole
 from speccompose.cli.options import (
     board_options,
@@ -51,7 +52,7 @@ def bundle(folders: tuple[str, ...], output: str, as_json: bool, **values: Any) 
     if folders:
         bundled = ("folders", "output", "key", "expires", "counter", "as_json")
         refuse_beside("a rendered folder", bundled)
-    key = Path(values["key"]).expanduser().absolute() if values["key"] else None
+    key = expanded(values["key"]).absolute() if values["key"] else None
     order = bundling.BundleOrder(
         output=Path(output), key=key, days=values["expires"], counter=values["counter"]
     )

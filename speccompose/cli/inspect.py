@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from speccompose.catalog.text_file import expanded
 from speccompose.catalog.yaml_file import dump
 from speccompose.checkpoint.entry import (
     base_of,
@@ -66,7 +67,7 @@ def inspect(checkpoint: str, as_json: bool, **options: Any) -> int:
     Exit 3 when it is no usable checkpoint, 7 when the draft does not fit.
     """
     try:
-        return _inspect(Path(checkpoint).expanduser(), Asked(as_json=as_json, **options))
+        return _inspect(expanded(checkpoint), Asked(as_json=as_json, **options))
     except (DataError, _NoHeadsError) as error:
         if as_json:
             echo_json({"findings": refusal_document(error, device=None).findings})
@@ -77,14 +78,14 @@ def _inspect(path: Path, asked: Asked) -> int:
     known = session.catalog(session.settings())
     repair = repair_of(path) if asked.repair_index else None
     target = with_known_base(inspect_checkpoint(path), known)
-    other = inspect_checkpoint(Path(asked.draft).expanduser()) if asked.draft else None
+    other = inspect_checkpoint(expanded(asked.draft)) if asked.draft else None
     if asked.method == "mtp" and other is None and target.mtp.state != "present":
         raise no_heads(target)
     verdict = judged(target, other, known, asked.method) if other is not None else None
     fits = verdict is None or verdict.matches
     saved = None
     if asked.save is not None and fits:
-        place = Path(asked.save).expanduser()
+        place = expanded(asked.save)
         saved = save_entry(place, target, other, known=known, force=asked.force)
     document = InspectDocument(
         checkpoint=target,

@@ -3,12 +3,10 @@
 Layer: cli.
 """
 
-from pathlib import Path
-
 import click
 
-from speccompose.catalog import text_file
 from speccompose.catalog.problem import InvalidDataError
+from speccompose.catalog.text_file import expanded, read_text
 from speccompose.cli import session
 from speccompose.cli.output import echo, echo_json
 from speccompose.errors import DataError, ExitStatus, UsageError
@@ -74,11 +72,11 @@ def _named(given: str) -> list[str]:
     Raises:
         DataError: a folder without a Compose file.
     """
-    path = Path(given).expanduser()
+    path = expanded(given)
     if not path.is_dir():
         return [given]
     found = [given.rstrip("/") + f"/{name}" for name in (*COMPOSE_NAMES, *OVERRIDES)]
-    found = [name for name in found if Path(name).expanduser().exists()]
+    found = [name for name in found if expanded(name).exists()]
     if not found:
         raise DataError(
             f"there is no Compose file in {given}",
@@ -91,11 +89,10 @@ def _named(given: str) -> list[str]:
 
 def _read(name: str) -> str:
     try:
-        return text_file.read_text(Path(name).expanduser(), LARGEST_BYTES)
-    except (OSError, RuntimeError) as error:  # RuntimeError: ~ stands for no home
-        told = error.strerror if isinstance(error, OSError) else str(error)
+        return read_text(expanded(name), LARGEST_BYTES)
+    except OSError as error:
         raise DataError(
-            f"cannot read {name}: {told}",
+            f"cannot read {name}: {error.strerror}",
             hint="name a Compose file, or a folder that holds one",
             code="compose_unreadable",
         ) from None

@@ -92,17 +92,21 @@ def _boards(file: FleetFile, folder: Path) -> tuple[BoardEntry, ...]:
     if file.inventory is None:
         return file.boards
     path = folder / file.inventory
-    found = {board.id: board for board in read_inventory(inventory_text(path), str(path))}
+    said = {board.id: _said(board) for board in file.boards}
+    found = {board.id: board for board in read_inventory(inventory_text(path), str(path), said)}
     for board in file.boards:
         known = found.get(board.id)
         found[board.id] = board if known is None else _merged(known, board)
     return tuple(found.values())
 
 
+def _said(own: BoardEntry) -> tuple[str, ...]:
+    """Fields that the fleet file gives of a board itself."""
+    return tuple(name for name in own.__struct_fields__ if getattr(own, name) is not None)
+
+
 def _merged(known: BoardEntry, own: BoardEntry) -> BoardEntry:
-    given = {
-        name: getattr(own, name) for name in own.__struct_fields__ if getattr(own, name) is not None
-    }
+    given = {name: getattr(own, name) for name in _said(own)}
     tags = tuple(dict.fromkeys((*known.tags, *own.tags)))
     return msgspec.structs.replace(known, **{**given, "tags": tags})
 

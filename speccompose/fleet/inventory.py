@@ -1,160 +1,118 @@
-"""The user's own Ansible inventory -> boards: the YAML form, or `ansible-inventory --list`.
+"""An Ansible inventory, as `ansible-inventory --list` prints it -> boards.
 
 Layer: fleet. Hosts and groups, which become tags; what a host's variables mean is decided in
-``inventory_board``. Other forms, and variables in folders beside it, are asked of Ansible
-(``ansible_inventory``).
+``inventory_board``. Who inherits what from which group is Ansible's to say, so every other form
+is asked of it (``ansible_inventory``).
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from speccompose.catalog.plain_data import Plain
 from speccompose.catalog.problem import InvalidDataError, Problem
-from speccompose.catalog.yaml_file import parse
 from speccompose.errors import DataError
 from speccompose.fleet.inventory_board import Variables, board_of
 from speccompose.vocab.fleet import BoardEntry
 
-_RANGE: Final = re.compile(r"\[([0-9A-Za-z]+):([0-9A-Za-z]+)(?::([0-9]+))?\]")
-_INI: Final = re.compile(r"^\s*\[[^\]\n]+\]\s*([#;].*)?$", re.M)
-_PLUGIN: Final = re.compile(r"^plugin:", re.M)
-_MOST_OF_A_RANGE: Final = 100_000
-_NO_TAGS: Final = ("all", "ungrouped", "_meta")
+Tree = dict[str, Plain]
+
+_NO_TAGS: Final = ("all", "ungrouped")
+_TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
-class _Host:
-    """One host while groups are walked: variables of outer groups come first."""
-
-    def __init__(self) -> None:
-        self.variables: Variables = {}
-        self.tags: list[str] = []
+def is_list(text: str) -> bool:
+    """Whether a text is what `ansible-inventory --list` prints, and wants no Ansible any more."""
+    return text.lstrip().startswith("{") and '"_meta"' in text
 
 
-def read_inventory(text: str, origin: str) -> tuple[BoardEntry, ...]:
+def read_inventory(
+    text: str, origin: str, said: Mapping[str, Collection[str]] | None = None
+) -> tuple[BoardEntry, ...]:
     """Boards in the order in which they appear.
 
+    ``said``: what the fleet file says itself of a board, by field; the inventory is not asked then.
+    A group whose name can be no tag is none: nothing could choose it.
+
     Raises:
-        DataError: an INI or plug-in inventory, with the command that turns it into JSON.
-        InvalidDataError: a malformed group, or what ``board_of`` refuses.
+        DataError: it is no list of Ansible's.
+        InvalidDataError: with every mistake of every host, as ``board_of`` finds them.
     """
-    data = _data(text, origin)
-    hosts: dict[str, _Host] = {}
-    if isinstance(data, dict) and "_meta" in data:
-        _walk_list(data, hosts, origin)
-    elif isinstance(data, dict) and data and all(map(_is_group, data.values())):
-        for name, group in data.items():
-            _walk_group(name, group, (), {}, hosts=hosts, origin=origin)
-    else:
-        raise _not_ours(origin)
-    return tuple(board_of(name, host.variables, host.tags, origin) for name, host in hosts.items())
-
-
-def is_read_here(text: str) -> bool:
-    """Whether an inventory's text is of a form that needs no Ansible."""
-    start = text.lstrip()
-    if start.startswith("{"):
-        return True
-    return not (start.startswith("#!") or _INI.search(text) or _PLUGIN.search(text))
-
-
-def _data(text: str, origin: str) -> Plain:
-    if text.lstrip().startswith("{"):
-        try:
-            data: Plain = json.loads(text)
-        except ValueError as error:
-            raise InvalidDataError(origin, [Problem(file=origin, expected=str(error))]) from error
-        return data
-    if not is_read_here(text):
-        raise _not_ours(origin)
-    return parse(text, origin).data
-
-
-def _not_ours(origin: str) -> DataError:
-    return DataError(
-        f"{origin} is no inventory that is read here",
-        ["read are the YAML form (all: hosts: ...) and the JSON of ansible-inventory"],
-        hint=f"ansible-inventory -i {origin} --list > inventory.json, and name that file",
-        code="inventory_form",
-    )
-
-
-def _is_group(value: Plain) -> bool:
-    known = {"hosts", "children", "vars"}
-    return value is None or (isinstance(value, dict) and set(value) <= known)
-
-
-def _walk_list(data: dict[str, Plain], hosts: dict[str, _Host], origin: str) -> None:
-    """The JSON that `ansible-inventory --list` prints: variables stand in _meta."""
-    meta = data.get("_meta")
+    groups = _groups(text, origin)
+    meta = groups.pop("_meta")
     variables = meta.get("hostvars") if isinstance(meta, dict) else None
     named = variables if isinstance(variables, dict) else {}
-    members = {name: set(_members(data, name, ())) for name in data if name not in _NO_TAGS}
-    everyone = [host for name in data if name != "_meta" for host in _members(data, name, ())]
-    for host in dict.fromkeys((*everyone, *named)):
-        made = hosts.setdefault(host, _Host())
+    tags = _tags(groups)
+    boards: list[BoardEntry] = []
+    problems: list[Problem] = []
+    for host in dict.fromkeys((*tags, *named)):
         of_host = named.get(host)
-        made.variables = dict(of_host) if isinstance(of_host, dict) else {}
-        made.tags = [name for name, inside in members.items() if host in inside]
+        given: Variables = of_host if isinstance(of_host, dict) else {}
+        try:
+            fields = (said or {}).get(host, ())
+            boards.append(board_of(host, given, tags.get(host, ()), origin, said=fields))
+        except InvalidDataError as error:
+            problems += error.problems
+    if problems:
+        raise InvalidDataError(f"inventory {origin}", problems)
+    return tuple(boards)
 
 
-def _members(data: dict[str, Plain], name: str, above: tuple[str, ...]) -> Iterator[str]:
-    group = data.get(name)
-    if not isinstance(group, dict) or name in above:
-        return
-    listed = group.get("hosts")
-    yield from (str(host) for host in (listed if isinstance(listed, list) else ()))
-    children = group.get("children")
-    for child in children if isinstance(children, list) else ():
-        yield from _members(data, str(child), (*above, name))
+def _groups(text: str, origin: str) -> Tree:
+    """The list's groups and its _meta."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InvalidDataError(origin, [Problem(file=origin, expected=str(error))]) from error
+    if not isinstance(data, dict) or "_meta" not in data:
+        raise DataError(
+            f"{origin} is no inventory that is read here",
+            ["read is the JSON that ansible-inventory prints"],
+            hint=f"ansible-inventory -i {origin} --list > inventory.json, and name that file",
+            code="inventory_form",
+        )
+    exported = [name for name, group in data.items() if isinstance(group, dict) and "vars" in group]
+    if exported:
+        raise DataError(
+            f"{origin} was written with --export: its hosts lack what their groups say",
+            [f"group {exported[0]} has variables of its own"],
+            hint="ansible-inventory --list without --export",
+            code="inventory_form",
+        )
+    return data
 
 
-def _walk_group(
-    name: str,
-    group: Plain,
-    above: tuple[str, ...],
-    outer: Variables,
-    *,
-    hosts: dict[str, _Host],
-    origin: str,
-) -> None:
-    """One group of the YAML form, its hosts and its children."""
-    inside = group if isinstance(group, dict) else {}
-    own = inside.get("vars")
-    variables = {**outer, **(own if isinstance(own, dict) else {})}
-    groups = (*above, *(() if name in _NO_TAGS else (name,)))
-    listed = inside.get("hosts")
-    for pattern, of_host in listed.items() if isinstance(listed, dict) else ():
-        for host in expand(pattern, origin):
-            made = hosts.setdefault(host, _Host())
-            made.variables |= {**variables, **(of_host if isinstance(of_host, dict) else {})}
-            made.tags += [tag for tag in groups if tag not in made.tags]
-    children = inside.get("children")
-    for child, content in children.items() if isinstance(children, dict) else ():
-        _walk_group(child, content, groups, variables, hosts=hosts, origin=origin)
+def _tags(groups: Tree) -> dict[str, list[str]]:
+    """Every host's groups and what these are part of, in the list's order."""
+    above: dict[str, list[str]] = {}
+    direct: dict[str, list[str]] = {}
+    for name in groups:
+        for child in _named(groups, name, "children"):
+            above.setdefault(child, []).append(name)
+        for host in _named(groups, name, "hosts"):
+            direct.setdefault(host, []).append(name)
+    order = [name for name in groups if name not in _NO_TAGS and _TAG.fullmatch(name)]
+    tags = {}
+    for host, own in direct.items():
+        found = _with_all_above(own, above)
+        tags[host] = [name for name in order if name in found]
+    return tags
 
 
-def expand(pattern: str, origin: str) -> tuple[str, ...]:
-    """Ansible's host ranges: board[01:50], rack-[a:d]; the first number's zeros are kept.
+def _named(groups: Tree, group: str, key: str) -> Iterable[str]:
+    inside = groups[group]
+    listed = inside.get(key) if isinstance(inside, dict) else None
+    return [str(name) for name in listed] if isinstance(listed, list) else []
 
-    Raises:
-        InvalidDataError: a range that runs backwards, or names too many.
-    """
-    match = _RANGE.search(pattern)
-    if match is None:
-        return (pattern,)
-    first, last, step = match.group(1), match.group(2), int(match.group(3) or 1)
-    if first.isdigit() and last.isdigit():
-        numbers = range(int(first), int(last) + 1, step or 1)
-        width = len(first) if first.startswith("0") else 0
-        parts = [str(number).zfill(width) for number in numbers[:_MOST_OF_A_RANGE]]
-    elif len(first) == len(last) == 1 and first.isalpha() and last.isalpha():
-        parts = [chr(code) for code in range(ord(first), ord(last) + 1, step or 1)]
-    else:
-        parts = []
-    if not parts or not step:
-        expected = f"expected a range that counts up, found {pattern}"
-        raise InvalidDataError(origin, [Problem(file=origin, expected=expected)])
-    ends = [pattern[: match.start()] + part + pattern[match.end() :] for part in parts]
-    return tuple(name for end in ends for name in expand(end, origin))
+
+def _with_all_above(own: Iterable[str], above: Mapping[str, list[str]]) -> set[str]:
+    """Groups and what they are part of; a group that is part of itself ends it, too."""
+    found: set[str] = set()
+    left = list(own)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += above.get(name, ())
+    return found

@@ -57,15 +57,7 @@ def _said(value: Builtin) -> Builtin:
 
 def inventory_hash(boards: Iterable[PlannedBoard]) -> str:
     """The hash over which boards there are and how they are reached."""
-    rows = [
-        (
-            *(board.id, board.address, board.port, board.user, board.site, board.window),
-            board.tags,
-            # Only where it has them: plans sealed before boards could have some still count.
-            *(way for way in (board.key, board.jump) if way is not None),
-        )
-        for board in boards
-    ]
+    rows = [(board.id, *_reach(board)) for board in boards]
     return "sha256:" + hashlib.sha256(_ENCODER.encode(rows)).hexdigest()
 
 
@@ -165,7 +157,14 @@ def check_inventory(plan: FleetPlan, boards: Iterable[PlannedBoard]) -> None:
 
 
 def _reach(board: PlannedBoard) -> tuple[object, ...]:
-    return board.address, board.port, board.user, board.site, board.window, board.tags
+    """How a board is reached and chosen; key and jump only where it has some of its own, so that
+    plans which were sealed before boards could have any still count."""
+    own = (("key", board.key), ("jump", board.jump))
+    told = [part for way in own if way[1] is not None for part in way]
+    return (
+        *(board.address, board.port, board.user, board.site, board.window, board.tags),
+        *told,
+    )
 
 
 def _hash_of_folder(folder: Path) -> str:

@@ -1,10 +1,12 @@
 """Regular files only, and never more than the bound: a pipe or a device answers at once."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from speccompose.catalog.text_file import read_regular, read_start, read_text
+from speccompose.catalog.text_file import expanded, read_regular, read_start, read_text
+from speccompose.errors import UsageError
 
 
 def test_text_and_bytes(tmp_path):
@@ -48,3 +50,11 @@ def test_not_utf8(tmp_path):
     (tmp_path / "latin").write_bytes(b"\xe4")
     with pytest.raises(OSError, match="not UTF-8 text"):
         read_text(tmp_path / "latin")
+
+
+def test_a_home_is_found_or_refused(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert expanded("~/a") == Path("/home/me/a")
+    assert expanded("a/~b") == Path("a/~b")
+    with pytest.raises(UsageError, match="no such user"):
+        expanded("~nobody-of-this-name/a")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from speccompose.device.command import Completed
+from speccompose.device.command import TIMED_OUT, Completed
 from speccompose.errors import DataError
 from speccompose.fleet.ansible_inventory import inventory_text
 from speccompose.fleet.inventory import read_inventory
@@ -70,28 +70,105 @@ def test_a_template_in_it_is_not_evaluated(tmp_path):
     assert not made.exists()
 
 
-def test_what_ansible_cannot_read_is_said_in_its_words(tmp_path):
-    (tmp_path / "hosts").write_text("[press\na\n[line:children]\nnobody\n")
-    with pytest.raises(DataError, match="cannot read inventory") as caught:
-        inventory_text(tmp_path / "hosts")
-    assert caught.value.details
-    assert "--list" in (caught.value.hint or "")
+def refused(path, ask=None) -> str:
+    with pytest.raises(DataError) as caught:
+        inventory_text(path, ask)
+    return "\n".join((caught.value.brief, *caught.value.details, caught.value.hint or ""))
 
 
-def test_ansible_is_asked_only_where_it_must_be(tmp_path):
-    def ask(argv, timeout_s):
-        asked.append(argv)
+def test_a_yaml_file_is_read_by_ansibles_own_rules(tmp_path):
+    """Variables and tags of a group count for the hosts of its children, wherever these stand."""
+    (tmp_path / "hosts.yaml").write_text("""\
+press:
+  hosts: {"p[01:02]": , "off": {ansible_user: mine}}
+line:
+  vars: {ansible_user: deploy, ansible_ssh_common_args: -J gate}
+  children: {press: }
+""")
+    boards = boards_of(tmp_path / "hosts.yaml")
+    assert list(boards) == ["p01", "p02", "off"]
+    assert [board.user for board in boards.values()] == ["deploy", "deploy", "mine"]
+    assert {board.jump for board in boards.values()} == {"gate"}
+    assert set(boards["p02"].tags) == {"line", "press"}
+
+
+def test_what_ansible_cannot_read_is_said_without_what_it_quotes(tmp_path):
+    (tmp_path / "hosts").write_text('[press]\na ansible_password="hunter2\n')
+    told = refused(tmp_path / "hosts")
+    assert "cannot read inventory" in told
+    assert "No closing quotation" in told
+    assert f"ansible-inventory -i {tmp_path}/hosts --list" in told
+    assert "hunter2" not in told
+
+
+def test_of_the_plug_ins_that_tried_the_one_for_the_file_is_heard(tmp_path):
+    (tmp_path / "hosts.yaml").write_text("press: {hosts: {off: }}\n")
+    told = refused(tmp_path / "hosts.yaml")
+    assert "Host pattern False must be a string" in told
+    assert "reserved to provide a port" not in told
+
+
+def test_what_ansible_passes_over_is_an_error(tmp_path):
+    (tmp_path / "hosts.yaml").write_text("press: {hosts: {a: }, host: {b: }}\n")
+    assert "unexpected key" in refused(tmp_path / "hosts.yaml")
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o644])
+def test_a_script_that_fails_is_no_list_of_its_words(tmp_path, mode):
+    script = tmp_path / "hosts.sh"
+    script.write_text("#!/bin/sh\nfalse\n")
+    script.chmod(mode)
+    assert ("chmod +x" in refused(script)) == (mode == 0o644)
+
+
+@pytest.mark.parametrize("name", ["a,b", "d$HOME", "back~"])
+def test_a_path_that_ansible_would_take_for_something_else(tmp_path, name):
+    (tmp_path / name).write_text("[x]\na\n")
+    assert "another name" in refused(tmp_path / name)
+
+
+def test_the_users_settings_do_not_change_what_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_INVENTORY_EXPORT", "1")
+    monkeypatch.setenv("ANSIBLE_VERBOSITY", "1")
+    (tmp_path / "hosts").write_text(INI)
+    assert boards_of(tmp_path / "hosts")["off"].user == "deploy"
+
+
+def test_ansible_is_asked_once_in_the_inventorys_folder_and_of_no_list(tmp_path):
+    def ask(argv, timeout_s, folder):
+        asked.append((argv[-3:], folder))
         return Completed(tuple(argv), 0, '{"_meta": {"hostvars": {"a": {}}}}', "")
 
     asked: list[object] = []
-    (tmp_path / "hosts.yaml").write_text("all: {hosts: {a: {}}}\n")
+    (tmp_path / "group_vars").mkdir()
     (tmp_path / "hosts.json").write_text('{"_meta": {"hostvars": {"a": {}}}}')
-    for name in ("hosts.yaml", "hosts.json"):
-        assert read_inventory(inventory_text(tmp_path / name, ask), name)[0].id == "a"
+    assert read_inventory(inventory_text(tmp_path / "hosts.json", ask), "x")[0].id == "a"
     assert asked == []
     (tmp_path / "hosts.ini").write_text("[x]\na\n")
     assert read_inventory(inventory_text(tmp_path / "hosts.ini", ask), "x")[0].id == "a"
-    assert len(asked) == 1
+    assert asked == [(("-i", str(tmp_path / "hosts.ini"), "--list"), tmp_path)]
+
+
+def test_one_that_takes_for_ever_is_ended(tmp_path):
+    def ask(argv, timeout_s, folder):
+        return Completed(tuple(argv), TIMED_OUT, "", "env timed out after 120 s")
+
+    (tmp_path / "hosts").write_text("[x]\na\n")
+    assert "did not end within 120 s" in refused(tmp_path / "hosts", ask)
+
+
+def test_the_fleet_files_own_words_count_more(tmp_path):
+    (tmp_path / "hosts").write_text("[press]\na ansible_host='{{ x }}' ansible_port=2222\n")
+    text = """\
+fleet: 1
+name: f
+inventory: hosts
+stacks: {chat: {model: m}}
+deploy: [{stack: chat}]
+boards: [{id: a, address: 10.0.0.1, device: dgx-spark, tags: [pilot]}]
+"""
+    (board,) = read(tmp_path, text).boards
+    assert (board.address, board.port, board.tags) == ("10.0.0.1", 2222, ("press", "pilot"))
 
 
 def test_a_fleet_file_names_an_ini_inventory(tmp_path):

@@ -101,7 +101,7 @@ def test_forks_follow_the_wave_and_the_cores(count, cores, wanted):
 
 
 def test_foreign_settings_are_refused_by_name():
-    refuse_foreign_settings(["PATH", "ANSIBLE_HOME", "HOME"])
+    refuse_foreign_settings(["PATH", "ANSIBLE_HOME", "HOME", "ANSIBLE_VAULT_PASSWORD_FILE"])
     with pytest.raises(UsageError) as caught:
         refuse_foreign_settings(["ANSIBLE_STRATEGY", "ANSIBLE_FORKS"])
     assert caught.value.details == ("ANSIBLE_FORKS, ANSIBLE_STRATEGY",)

@@ -12,6 +12,7 @@ from speccompose.fleet.plan_file import (
     BUNDLES,
     PLAN,
     check_inventory,
+    inventory_hash,
     load_plan,
     rollout_id,
     write_plan,
@@ -194,6 +195,22 @@ def test_s01_a_changed_inventory_is_refused_by_name(tmp_path, fleet, catalog):
     with pytest.raises(MismatchError) as caught:
         check_inventory(plan, moved)
     assert set(caught.value.details) == {"gone: nano-1", "changed: thor-1"}
+
+
+@pytest.mark.parametrize("field", ["key", "jump"])
+def test_s01_another_way_to_a_board_is_another_fleet(fleet, catalog, field):
+    plan = planned(fleet, catalog).plan
+    first, *rest = plan.boards
+    moved = (replace(first, **{field: "gate"}), *rest)
+    with pytest.raises(MismatchError) as caught:
+        check_inventory(plan, moved)
+    assert caught.value.details == (f"changed: {first.id}",)
+
+
+def test_s01_a_key_is_no_jump(fleet, catalog):
+    board = planned(fleet, catalog).plan.boards[0]
+    ways = [replace(board, key="gate"), replace(board, jump="gate"), board]
+    assert len({inventory_hash([way]) for way in ways}) == 3
 
 
 def test_s01_no_plan_is_told(tmp_path):
