@@ -1,6 +1,7 @@
 """Fixtures for all tests: the shipped data and the catalog made of it."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from speccompose.vocab.catalog import Catalog
 # HYPOTHESIS_PROFILE=default looks elsewhere.
 settings.register_profile("steady", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# Who starts the tests in the background may have them ignore Ctrl-C, which some of them send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
