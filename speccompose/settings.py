@@ -6,7 +6,7 @@ whole `plan` may (see vocab/base.py), and there are seven values to read.
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from speccompose.errors import DataError, UsageError
@@ -34,8 +34,13 @@ class Settings(Frozen, frozen=True, kw_only=True):
     lock_file: str | None = None
 
 
-def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
+def read_settings(
+    environ: Mapping[str, str], working_dir: Path, *, fleet_dir: Path | None = None
+) -> Settings:
     """Read SPECCOMPOSE_* variables; everything has a default.
+
+    ``fleet_dir``: where a fleet file lies; profiles and a lock beside it go with it to whoever
+    plans the fleet, from whatever folder, and count more than those of the working folder.
 
     SPECCOMPOSE_DATA moves the shipped data, SPECCOMPOSE_STATE the state tree, SPECCOMPOSE_SECRETS
     the secrets, SPECCOMPOSE_CACHE the cache (empty switches it off), SPECCOMPOSE_HUB names a
@@ -53,21 +58,21 @@ def read_settings(environ: Mapping[str, str], working_dir: Path) -> Settings:
     if cache is None:
         cache = str(Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "speccompose")
     data_root = Path(environ.get("SPECCOMPOSE_DATA") or default_data_root()).resolve()
-    overlays = [
-        root
-        for root in (config, working_dir / "profiles")
-        if _is_folder(root) and root.resolve() != data_root / "profiles"
+    places = [working_dir, *([fleet_dir] if fleet_dir is not None else [])]
+    roots = [
+        root for root in (config, *(place / "profiles" for place in places)) if _is_folder(root)
     ]
+    overlays = [root for root in roots if root.resolve() != data_root / "profiles"]
     return Settings(
         data_root=str(data_root),
-        overlays=tuple(str(root.resolve()) for root in overlays),
+        overlays=tuple(dict.fromkeys(str(root.resolve()) for root in overlays)),
         cache_dir=_whole(cache, working_dir),
         state_root=_plain("SPECCOMPOSE_STATE", environ, working_dir) or STATE_ROOT,
         secrets_root=_plain("SPECCOMPOSE_SECRETS", environ, working_dir) or SECRETS_ROOT,
         hub=environ.get("SPECCOMPOSE_HUB") or "https://huggingface.co",
         hub_token_file=_whole(environ.get("SPECCOMPOSE_HUB_TOKEN_FILE"), working_dir),
         registries=_registries(environ.get("SPECCOMPOSE_REGISTRIES") or ""),
-        lock_file=_lock_file(environ.get("SPECCOMPOSE_LOCK"), working_dir),
+        lock_file=_lock_file(environ.get("SPECCOMPOSE_LOCK"), working_dir, places),
     )
 
 
@@ -91,12 +96,12 @@ def _registries(text: str) -> dict[str, str]:
     return found
 
 
-def _lock_file(named: str | None, working_dir: Path) -> str | None:
+def _lock_file(named: str | None, working_dir: Path, places: Sequence[Path]) -> str | None:
     """The lock that plans read; an empty name means none."""
     if named is not None:
         return _whole(named, working_dir)
-    usual = working_dir / "speccompose.lock"
-    return str(usual) if usual.is_file() else None
+    usual = [place / "speccompose.lock" for place in reversed(places)]
+    return next((str(path) for path in usual if path.is_file()), None)
 
 
 def _whole(path: str | None, working_dir: Path) -> str | None:

@@ -67,6 +67,22 @@ def test_own_data_of_the_user_and_of_the_working_folder(tmp_path):
     assert read_settings(environ, here).overlays == (str(own), str(here / "profiles"))
 
 
+def test_what_lies_beside_a_fleet_file_goes_with_it(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for place in (here, there):
+        (place / "profiles").mkdir(parents=True)
+        (place / "speccompose.lock").write_text("")
+    read = read_settings({"HOME": "/nowhere"}, here, fleet_dir=there)
+    assert read.overlays == (str(here / "profiles"), str(there / "profiles"))
+    assert read.lock_file == str(there / "speccompose.lock")
+    assert read_settings({"HOME": "/nowhere"}, here, fleet_dir=here).overlays == (
+        str(here / "profiles"),
+    )
+    (there / "speccompose.lock").unlink()
+    read = read_settings({"HOME": "/nowhere"}, here, fleet_dir=there)
+    assert read.lock_file == str(here / "speccompose.lock")
+
+
 def test_xdg_moves_the_users_own_data(tmp_path):
     own = tmp_path / "xdg" / "speccompose" / "profiles"
     own.mkdir(parents=True)

@@ -49,7 +49,7 @@ def opened(file: Path, *, boards: bool, facts_wanted: bool = True) -> Asked:
         DataError: every mistake in the file.
         UsageError: variables of the environment would change what Ansible does.
     """
-    settings = session.settings()
+    settings = session.settings(fleet_dir=file.absolute().parent)
     if boards:
         refuse_foreign_settings(session.environment_names())
     catalog = session.catalog(settings)

@@ -19,8 +19,8 @@ from speccompose.vocab.facts import RawFacts
 from speccompose.world.machine import read_machine, read_root
 
 
-def settings() -> Settings:
-    """Settings from this process's environment.
+def settings(*, fleet_dir: Path | None = None) -> Settings:
+    """Settings from this process's environment; ``fleet_dir`` as `read_settings` takes it.
 
     Raises:
         UsageError: a variable cannot be used, or the current folder is gone.
@@ -33,7 +33,7 @@ def settings() -> Settings:
             hint='it was removed or replaced; enter it anew: cd "$PWD"',
             code="no_working_folder",
         ) from None
-    return read_settings(os.environ, here)
+    return read_settings(os.environ, here, fleet_dir=fleet_dir)
 
 
 def search_path() -> str:

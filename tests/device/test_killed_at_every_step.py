@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,9 @@ class World:
         self.docker.load()
         return found
 
-    @property
+    @cached_property
     def digests(self) -> dict[str, str]:
+        """Of folders that nobody changes once they are written."""
         return {name: read_stack(path).plan.digest for name, path in self.folders.items()}
 
 

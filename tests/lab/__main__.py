@@ -12,7 +12,8 @@ from tests.lab import outer
 from tests.lab.lab import Lab, reap
 from tests.lab.nodes import NodeSpec
 from tests.lab.operator import HUB_URL
-from tests.lab.workplace import remove_secrets
+from tests.lab.overlay import MODEL
+from tests.lab.workplace import remove_secrets, write_fleet
 
 NAME = "lab"
 FOLDER = Path(__file__).resolve().parent.parent.parent / ".lab"
@@ -37,6 +38,7 @@ def specs(count: int) -> list[NodeSpec]:
 def up(count: int) -> None:
     started = time.monotonic()
     lab = Lab.start(FOLDER, specs(count), name=NAME, say=print)
+    write_fleet(FOLDER, MODEL, HUB_URL)
     where = FOLDER.relative_to(Path.cwd()) if FOLDER.is_relative_to(Path.cwd()) else FOLDER
     print(f"\n{count} boards in {time.monotonic() - started:.0f} s")
     wide = max(len(node.spec.kind) for node in lab.nodes.values())
@@ -49,6 +51,9 @@ def up(count: int) -> None:
     print(f"  model hub     {HUB_URL} (as the boards see it), {lab.hub.url} (from here)")
     print("  a board's own disks survive: docker kill, then docker start, is its power cut")
     print("  remove all    make lab-down")
+    print("\n  a rollout over all of them:")
+    print(f"  .venv/bin/speccompose fleet enroll {where}/fleet.yaml")
+    print(f"  make deploy FLEET={where}/fleet.yaml")
 
 
 def down() -> None:

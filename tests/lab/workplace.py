@@ -1,4 +1,4 @@
-"""The lab's folder: keys, strict SSH files, an inventory, and what nodes find under /lab.
+"""The lab's folder: keys, strict SSH files, an inventory, a fleet file, and what nodes find there.
 
 An operator needs nothing else to reach the boards, and nothing of the user's own SSH files is read
 or written.
@@ -48,12 +48,29 @@ def write_addresses(folder: Path, nodes: Iterable[Node]) -> None:
             "ansible_host": node.address,
             "ansible_user": USER,
             "ansible_ssh_private_key_file": str(folder / "key"),
+            "speccompose_site": "hall",
             "lab_kind": node.spec.kind,
         }
         for node in nodes
     }
     body = json.dumps({"all": {"hosts": inventory}}, indent=2)
     (folder / "inventory.json").write_text(body + "\n")
+
+
+def write_fleet(folder: Path, model: str, hub: str) -> None:
+    """Write a fleet file over that inventory: what an operator of these boards would begin with."""
+    (folder / "fleet.yaml").write_text(
+        "# The lab as a fleet: boards are in inventory.json, what they are in facts/ (enroll).\n"
+        "fleet: 1\n"
+        "name: lab\n"
+        "inventory: inventory.json\n"
+        "ssh: {known_hosts: known_hosts}\n"
+        f"sites: {{hall: {{models: '{hub}'}}}}\n"
+        f"stacks:\n  chat: {{model: {model}}}\n"
+        "deploy:\n  - {stack: chat}\n"
+        "policy: quick\n"
+        "changes: {allow_floating: true}  # elsewhere: speccompose lock\n"
+    )
 
 
 def _for_all(folder: Path) -> str:
@@ -89,5 +106,5 @@ def _sockets(folder: Path) -> Path:
 def remove_secrets(folder: Path) -> None:
     """Take away the key and the sockets of a lab that is gone."""
     shutil.rmtree(_sockets(folder), ignore_errors=True)
-    for name in ("key", "key.pub", "known_hosts", "ssh_config", "inventory.json"):
+    for name in ("key", "key.pub", "known_hosts", "ssh_config", "inventory.json", "fleet.yaml"):
         (folder / name).unlink(missing_ok=True)
