@@ -23,7 +23,7 @@ demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with
 	@$(RUN) python -m tests.demo_acceptance
 
 test: $(VENV)/.ready ## all tests that need no container engine (under two minutes)
-	@$(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
+	@TMPDIR=$$(.ci/tmpdir) $(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
 	@.ci/ssh
