@@ -53,6 +53,15 @@ def test_all_else_is_found_at_once(board):
     }
 
 
+def test_b_01_a_kernel_without_the_raw_table_is_told_before_anything_is_pulled(board):
+    forget(board)
+    board.machine.raw_table = False
+    (found,) = preflight_before_pull(board.write(), board.roots, ports=board.ports)
+    assert (found.code, found.severity) == ("no_raw_table", "warning")
+    assert any("docker-ce=5:27.5.1" in line for line in found.fix)
+    assert not any("pull" in call for call in board.docker.calls)
+
+
 @pytest.mark.parametrize(
     ("fault", "code"), [("installed", "no_docker"), ("answers", "docker_down")]
 )
