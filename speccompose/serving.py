@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from speccompose.device import operate, pull, transaction
+from speccompose.device import gate, operate, pull, transaction
 from speccompose.device.errors import DeviceError
 from speccompose.device.order import Order
 from speccompose.device.paths import known_stacks
@@ -105,24 +105,27 @@ def deploy_folder(folder: Path, here: Here, *, offline: bool = False) -> DeployR
     place = roots(here.settings)
     with as_our_errors():
         transaction.refuse_early(folder, place, ports=here.ports, order=here.order)
-    if not offline:
-        with as_our_errors():
+        if not offline:
             transaction.refuse_before_pull(folder, place, ports=here.ports)
-        pull_folder(folder, here)
-    with as_our_errors():
+            _bring(folder, here)
         return transaction.deploy(folder, place, ports=here.ports, say=here.say, order=here.order)
 
 
 def pull_folder(folder: Path, here: Here) -> pull.PullResult:
     """Bring image and weights of a rendered folder; what is complete is not asked for again."""
     with as_our_errors():
-        return pull.pull_stack(
-            folder,
-            roots(here.settings),
-            ports=here.ports,
-            sources=sources(here.settings, here.catalog),
-            say=here.say,
-        )
+        gate.refuse_bad_disks(folder, roots(here.settings), ports=here.ports)
+        return _bring(folder, here)
+
+
+def _bring(folder: Path, here: Here) -> pull.PullResult:
+    return pull.pull_stack(
+        folder,
+        roots(here.settings),
+        ports=here.ports,
+        sources=sources(here.settings, here.catalog),
+        say=here.say,
+    )
 
 
 def find_folder(stack: str, settings: Settings) -> Path:

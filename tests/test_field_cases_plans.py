@@ -176,6 +176,14 @@ def test_c_04_nothing_of_a_bare_run_line_is_missing(field):
     assert error.status == 2
 
 
+def test_c_04_the_context_is_bounded_by_memory_too(field):
+    """131072 tokens are within the model, and more than a board of 32 GB holds."""
+    board = named("agx-orin-32gb", "36.4.3")
+    asked = {"model": "llama-3.1-8b", "engine": "vllm", "context_tokens": 131072}
+    assert field.refused(board, **asked).status == 6
+    assert after(field.plan(ORIN_R36, **asked).command, "--max-model-len") == "131072"
+
+
 def test_c_05_host_network_publishes_nothing(stack):
     plan, service = stack
     assert ("network_mode" in service) != ("ports" in service)
@@ -214,6 +222,10 @@ def test_c_08_the_reference_plus_pin_health_and_bounded_restart(field):
     assert after(plan.command, "--gpu-memory-utilization") == "0.5"
     assert after(plan.command, "--max-model-len") == "4096"
     assert after(plan.command, "--max-num-batched-tokens") == "2048"
+    (weights,) = [each for each in service["volumes"] if each["target"] == "/models/target"]
+    assert (weights["type"], weights["read_only"]) == ("bind", True)
+    assert service["command"][0] == "/models/target"
+    assert int(service["shm_size"].removesuffix("m")) >= 64
     assert "@sha256:" in service["image"]
     assert service["restart"] == "on-failure:3"
     assert int(service["healthcheck"]["start_period"].removesuffix("s")) >= 600

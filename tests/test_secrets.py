@@ -137,6 +137,7 @@ def test_no_verb_prints_or_writes_a_secret(cli, planted):
     """Good runs, refusals and failures of every verb that a user has."""
     key = ("--api-key-file", str(planted / "key"))
     model = ("--model", NAME, *key, "--bind", "0.0.0.0")
+    on_thor = ("--device", "agx-thor-t5000", "--model", "qwen3-8b", *key, "--bind", "0.0.0.0")
     stack = str(cli.here / "out")
     (cli.here / "log.txt").write_text("\n".join(NOISE))
     (cli.here / "compose.yaml").write_text(
@@ -156,6 +157,7 @@ def test_no_verb_prints_or_writes_a_secret(cli, planted):
         ("plan", *model, "--set", f"--hf-token={HUB_TOKEN}", "--json"),
         ("plan", *model, "--image", f"user:{PASSWORD}@registry.example/vllm:1"),
         ("render", *model, "-o", stack),
+        ("render", *on_thor, "-o", str(cli.here / "thor")),
         ("catalog", "list"),
         ("doctor",),
         ("doctor", "--json"),
@@ -182,7 +184,8 @@ def test_no_verb_prints_or_writes_a_secret(cli, planted):
         ran[words[0]] = ran.get(words[0], 0) + 1
         assert_clean(" ".join(words[:2]), answer.out + answer.err)
     assert ran["plan"] == 5
-    assert (cli.here / "out" / "plan.json").is_file()
+    for folder in ("out", "thor"):
+        assert (cli.here / folder / "plan.json").is_file()
     assert (cli.here / "board.yaml").is_file()
     assert assert_tree_clean(cli.here, but=inputs) > 8
 

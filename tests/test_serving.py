@@ -85,6 +85,18 @@ def test_pull_of_what_is_there_brings_nothing(serving_board: ServingBoard, tmp_p
     assert (brought.image, brought.weights) == (None, [])
 
 
+def test_b_05_a_pull_does_not_fill_the_disk_underneath(serving_board: ServingBoard, tmp_path):
+    folder = rendered(serving_board, tmp_path)
+    serving_board.docker.images.clear()
+    texts = serving_board.machine.reader.texts
+    texts["/proc/mounts"] = "/dev/mmcblk0p1 / ext4 rw 0 0\n"
+    texts["/etc/fstab"] = f"/dev/nvme0n1p1 {serving_board.state} ext4 defaults,nofail 0 2\n"
+    with pytest.raises(SpecComposeError) as caught:
+        serving.pull_folder(folder, serving_board.here)
+    assert (caught.value.status, caught.value.code) == (15, "mount_missing")
+    assert not [call for call in serving_board.docker.calls if "pull" in call]
+
+
 def rendered(board: ServingBoard, tmp_path: Path, **options: object) -> Path:
     plan = plan_stack(board.request(**options), board.board(), board.here.catalog)
     folder = tmp_path / "rendered"

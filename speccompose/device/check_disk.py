@@ -51,7 +51,10 @@ def check_disk(observed: Observed, needs: Needs) -> List[HostFinding]:
 
 
 def _not_mounted(observed: Observed, places: List[Tuple[str, str]]) -> List[HostFinding]:
-    """B-05: a disk of /etc/fstab that is not there; data would go into the empty mount point."""
+    """B-05: a disk of /etc/fstab that is not there; data would go into the empty mount point.
+
+    The disk may hold the whole place, or a part of it: weights often have one of their own.
+    """
     there = {mount.point for mount in mounts(observed.files.get("/proc/mounts", ""))}
     if not there:
         return []
@@ -59,12 +62,13 @@ def _not_mounted(observed: Observed, places: List[Tuple[str, str]]) -> List[Host
     for planned in mounts(observed.files.get("/etc/fstab", "")):
         if not planned.point.startswith("/") or planned.point in there or planned.point == "/":
             continue
-        hit = [what for what, path in places if is_below(path, planned.point.rstrip("/") or "/")]
+        point = planned.point.rstrip("/") or "/"
+        hit = [what for what, at in places if is_below(at, point) or is_below(point, at)]
         if hit and "noauto" not in planned.options:
             found.append(
                 error(
                     "mount_missing",
-                    f"{planned.point} is not mounted, and {' and '.join(hit)} lie below it",
+                    f"{planned.point} is not mounted, and {' and '.join(hit)} lie there",
                     "what is written now goes to the disk underneath",
                     evidence=(f"/etc/fstab: {planned.device} {planned.point} {planned.kind}",),
                     fix=(f"sudo mount {planned.point}", "sudo systemctl restart docker"),

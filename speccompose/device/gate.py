@@ -5,6 +5,7 @@ Layer: device (standard library, Python 3.8). Reads what runs now, then asks ``p
     preflight(stack_dir, roots, ports=...)               everything, before a switch
     preflight_before_pull(stack_dir, roots, ports=...)   all but what a pull would bring, and disk
     refuse_before_pull(stack_dir, roots, ports=...)      the same, as one error
+    refuse_bad_disks(stack_dir, roots, ports=...)        disks that a pull must not be put on
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from pathlib import Path
 from typing import List, NamedTuple, Optional
 
 from speccompose.device import state
+from speccompose.device.check_disk import check_disk
 from speccompose.device.docker_cli import ContainerInfo
 from speccompose.device.errors import DeviceError
+from speccompose.device.host_texts import Needs
+from speccompose.device.observe import observe
 from speccompose.device.paths import Roots, StackPaths
 from speccompose.device.plan_file import Plan
 from speccompose.device.ports import Ports
@@ -27,6 +31,7 @@ from speccompose.device.preflight import (
 )
 from speccompose.device.release import claimed_plan
 from speccompose.device.stack_folder import read_stack
+from speccompose.device.weights import missing_weights
 
 _PULL_BRINGS = ("image_missing", "weights_missing")
 
@@ -69,6 +74,29 @@ def refuse_before_pull(stack_dir: Path, roots: Roots, *, ports: Ports) -> None:
         DeviceError: 15 with all findings; 3 and 19 for a bad folder.
     """
     refuse(preflight_before_pull(stack_dir, roots, ports=ports))
+
+
+def refuse_bad_disks(stack_dir: Path, roots: Roots, *, ports: Ports) -> None:
+    """Refuse to bring gigabytes to a disk that is not there, or does not keep them (B-05).
+
+    A pull by itself comes before a deploy: what else that one would refuse can be mended in
+    between, and what was brought is still there.
+
+    Raises:
+        DeviceError: 15 with all findings; 3 and 19 for a bad folder.
+    """
+    plan = read_stack(stack_dir).plan
+    if not _is_here(plan, roots, ports):
+        refuse(check_disk(observe(ports, roots), Needs(pulls=True)))
+
+
+def _is_here(plan: Plan, roots: Roots, ports: Ports) -> bool:
+    """Whether a pull would bring nothing; without docker that is not known."""
+    try:
+        missing = ports.docker.image(plan.image) is None
+    except DeviceError:
+        return False
+    return not missing and not any(missing_weights(d, roots.models) for d in plan.downloads)
 
 
 class _Now(NamedTuple):

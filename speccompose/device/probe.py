@@ -1,8 +1,8 @@
 """This machine, or a copy of its root folder, becomes facts: texts exactly as read.
 
 Layer: device (standard library, Python 3.6, because boards have nothing newer). Reads what stage 1
-of the plan looks at and nothing else. What is absent, unreadable or slow is left out; nothing is
-judged here.
+of the plan looks at, and which toolkit gives containers their GPU: a newer one has broken boards
+(B-06). What is absent, unreadable or slow is left out; nothing is judged here.
 """
 
 import os
@@ -36,6 +36,7 @@ COMMANDS = (
     ("nvpmodel", "-q"),
     ("docker", "info", "--format", "{{json .}}"),
     ("docker", "compose", "version", "--short"),
+    ("nvidia-ctk", "--version"),
 )
 UNAME_FIELDS = {("uname", "-m"): 4, ("uname", "-r"): 2}
 """Places in os.uname(): the kernel tells it without a program, as where PATH leads nowhere."""

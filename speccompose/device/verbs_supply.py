@@ -14,7 +14,7 @@ _HUB = "https://huggingface.co"
 def _pull(options: argparse.Namespace) -> Report:
     from pathlib import Path
 
-    from speccompose.device import hub, pull, small_file
+    from speccompose.device import gate, hub, pull, small_file
 
     token = None
     if options.token_file:
@@ -24,9 +24,9 @@ def _pull(options: argparse.Namespace) -> Report:
             raise DeviceError(USAGE, "cannot read the token file", [str(error)])
     address = options.hub or options.environment.get("SPECCOMPOSE_HUB") or _HUB
     sources = pull.Sources(hub.Hub(address, token))
-    done = pull.pull_stack(
-        folder_of(options), roots_of(options), ports=this_board(), sources=sources, say=options.say
-    )
+    folder, roots, ports = folder_of(options), roots_of(options), this_board()
+    gate.refuse_bad_disks(folder, roots, ports=ports)
+    done = pull.pull_stack(folder, roots, ports=ports, sources=sources, say=options.say)
     return dict(done._asdict())
 
 

@@ -23,7 +23,8 @@ _AUTH = re.compile(
 )
 _BUSY = re.compile(
     r"kex_exchange_identification|exceeded MaxStartups|connection reset by peer|"
-    r"banner exchange: connection|connection closed by remote host|ssh_exchange_identification",
+    r"banner exchange: connection|connection closed by remote host|ssh_exchange_identification|"
+    r"session open refused|open failed: (?:connect failed: open failed|resource shortage)",
     re.IGNORECASE,
 )
 _CONNECTING = re.compile(

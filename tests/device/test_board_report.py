@@ -88,6 +88,16 @@ def test_waiting_ends_with_the_phase_or_with_the_time(board):
     assert (report["state"], board.machine.clock_s) == ("stopped", 20.5)
 
 
+@pytest.mark.parametrize(
+    ("fault", "code"), [("installed", "no_docker"), ("answers", "docker_down")]
+)
+def test_f_02_a_docker_that_may_not_be_asked_keeps_a_folder_out(board, fault, code):
+    setattr(board.docker, fault, False)
+    found = unfit(board.write(), board.roots, ports=board.ports, order=Order())
+    assert [item["code"] for item in found] == [code]
+    assert not board.paths.home.exists()
+
+
 def test_what_would_keep_a_folder_out(board):
     deploy(board.write(counter=5), board.roots, ports=board.ports)
     board.machine.port_fault = "in use"

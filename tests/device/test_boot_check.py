@@ -6,6 +6,7 @@ from speccompose.device import state
 from speccompose.device.boot_check import boot_check
 from speccompose.device.errors import DeviceError
 from tests.device.serviced import Serviced, serviced
+from tests.docker.stacks import DRAFT, TARGET
 
 
 @pytest.fixture
@@ -86,6 +87,14 @@ def test_an_image_that_is_gone(here):
     here.committed()
     here.board.docker.images.clear()
     assert refusal(here) == (15, "image_missing")
+
+
+@pytest.mark.parametrize("directory", [TARGET, DRAFT])
+def test_b_05_weights_whose_marker_is_gone(here, directory):
+    """Its disk is not mounted, or a pull broke off: an empty folder must not be served from."""
+    here.committed()
+    (here.board.roots.models / directory / ".complete").unlink()
+    assert refusal(here) == (15, "weights_missing")
 
 
 def test_a_gpu_runtime_that_is_not_there(here):

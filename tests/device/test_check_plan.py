@@ -9,7 +9,7 @@ from speccompose.device.check_plan import (
     port_findings,
     weight_findings,
 )
-from tests.docker.stacks import IMAGE, TARGET
+from tests.docker.stacks import DRAFT, IMAGE, TARGET
 
 
 def codes(findings) -> list[str]:
@@ -73,6 +73,18 @@ def test_two_disks_each_with_its_own_need(board):
     assert found.message == "/var/lib/docker: 3300 MiB needed, 3299 MiB free"
     free["docker"] = 3_300
     assert disk_findings(board.ports, plan, board.roots, image_missing=True) == []
+
+
+def test_n_03_target_and_draft_are_counted_with_a_tenth_on_top(board):
+    plan = board.plan()
+    plan = plan._replace(downloads=tuple(item._replace(mib=1_000) for item in plan.downloads))
+    for directory in (TARGET, DRAFT):
+        (board.roots.models / directory / ".complete").unlink()
+    board.machine.disk_mib = 2_199
+    (found,) = disk_findings(board.ports, plan, board.roots, image_missing=False)
+    assert "2200 MiB needed, 2199 MiB free" in found.message
+    board.machine.disk_mib = 2_200
+    assert disk_findings(board.ports, plan, board.roots, image_missing=False) == []
 
 
 def test_a_new_cache_for_kernels_is_counted_once(board):

@@ -4,7 +4,12 @@ import pytest
 
 from speccompose.device import transaction
 from speccompose.device.errors import DeviceError
-from speccompose.device.gate import preflight, preflight_before_pull, refuse_before_pull
+from speccompose.device.gate import (
+    preflight,
+    preflight_before_pull,
+    refuse_bad_disks,
+    refuse_before_pull,
+)
 from speccompose.device.transaction import deploy
 from tests.docker.stacks import TARGET
 
@@ -48,6 +53,15 @@ def test_all_else_is_found_at_once(board):
     }
 
 
+def test_b_01_a_kernel_without_the_raw_table_is_told_before_anything_is_pulled(board):
+    forget(board)
+    board.machine.raw_table = False
+    (found,) = preflight_before_pull(board.write(), board.roots, ports=board.ports)
+    assert (found.code, found.severity) == ("no_raw_table", "warning")
+    assert any("docker-ce=5:27.5.1" in line for line in found.fix)
+    assert not any("pull" in call for call in board.docker.calls)
+
+
 @pytest.mark.parametrize(
     ("fault", "code"), [("installed", "no_docker"), ("answers", "docker_down")]
 )
@@ -75,3 +89,30 @@ def test_nothing_is_changed(board):
     preflight_before_pull(board.write(), board.roots, ports=board.ports)
     assert not board.paths.home.exists()
     assert not any(verb in call for verb in ("up", "pull") for call in board.docker.calls)
+
+
+def unmount(board) -> None:
+    """The weights have a disk of their own, and it is not there."""
+    board.machine.reader.texts["/proc/mounts"] = "/dev/mmcblk0p1 / ext4 rw 0 0\n"
+    fstab = f"/dev/nvme0n1p1 {board.roots.models} ext4 defaults,nofail 0 2\n"
+    board.machine.reader.texts["/etc/fstab"] = fstab
+
+
+def test_b_05_nothing_is_pulled_into_an_empty_mount_point(board):
+    unmount(board)
+    folder = board.write()
+    refuse_bad_disks(folder, board.roots, ports=board.ports)  # all is here: nothing would come
+    (board.roots.models / TARGET / ".complete").unlink()
+    with pytest.raises(DeviceError) as caught:
+        refuse_bad_disks(folder, board.roots, ports=board.ports)
+    assert (caught.value.status, caught.value.code) == (15, "mount_missing")
+    assert str(board.roots.models) in caught.value.brief
+
+
+def test_a_pull_alone_waits_neither_for_the_port_nor_for_the_runtime(board):
+    forget(board)
+    board.machine.port_fault = "Address already in use"
+    board.machine.memory = {"MemAvailable": 100}
+    board.docker.info["Runtimes"] = {"runc": {}}
+    folder = board.write(changes={"gpu_runtime": "nvidia"})
+    refuse_bad_disks(folder, board.roots, ports=board.ports)

@@ -37,6 +37,8 @@ class FakeHub(ThreadingHTTPServer):
         self.sent = 0
         self.tokens: list[tuple[str, str | None]] = []
         self.can_resume = True
+        self.go_on = threading.Event()
+        self.waited_out = 0
         self.redirect_to: str | None = None
         self.listing: object = {
             "sha": COMMIT,
@@ -100,8 +102,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.wfile.write(body[: len(body) // 2])
         self.wfile.flush()
-        if fault == "stall":
-            time.sleep(3)
+        if fault == "stall" and not self.server.go_on.wait(10):
+            self.server.waited_out += 1
         self.close_connection = True
 
 
@@ -141,7 +143,9 @@ def test_a_broken_transfer_goes_on_where_it_broke(hub, tmp_path, fault):
     hub.faults = [fault]
     fetch(hub, tmp_path)
     assert (tmp_path / "model.gguf").read_bytes() == DATA
+    hub.go_on.set()
     assert hub.ranges == [None, f"bytes={len(DATA) // 2}-"]
+    assert hub.waited_out == 0, "a hub that says nothing was waited for to the end"
 
 
 def test_what_an_earlier_run_left_is_used(hub, tmp_path):

@@ -129,6 +129,20 @@ def test_vllm_wants_its_share_at_start(board):
     assert check(board, memory=share) == []
 
 
+def test_b_02_a_missing_runtime_is_refused_with_the_steps_and_none_of_them_is_taken(board):
+    board.docker.info["Runtimes"] = {"runc": {}}
+    with pytest.raises(DeviceError) as caught:
+        refuse(check(board, gpu_runtime="nvidia"))
+    assert (caught.value.status, caught.value.code) == (15, "no_gpu_runtime")
+    assert [line for line in caught.value.details if line.startswith("fix: ")] == [
+        "fix: sudo apt-get install nvidia-container-toolkit",
+        "fix: sudo nvidia-ctk runtime configure --runtime=docker",
+        "fix: sudo systemctl restart docker",
+    ]
+    ran = [*board.docker.calls, *board.machine.reader.calls]
+    assert not [argv for argv in ran if {"sudo", "configure", "restart", "install"} & {*argv}]
+
+
 def test_docker_28_without_the_raw_table_is_a_warning(board):
     board.machine.raw_table = False
     board.docker.info["KernelVersion"] = "5.15.148-tegra"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from speccompose.catalog.facts_file import read_facts
+from speccompose.catalog.facts_file import read_facts, write_facts
 from speccompose.device.command import NOT_FOUND, TIMED_OUT, Completed
 from speccompose.device.probe import COMMANDS, FILES, MAX_BYTES, ProbeError, probe
 from speccompose.plan.detect import detect_device
@@ -69,6 +69,18 @@ def test_commands_that_are_missing_fail_or_hang_say_nothing():
     commands.pop("eeprom part number", None)
     assert commands == {"uname -m": "aarch64\n"}
     assert asked == [(argv, 10.0) for argv in COMMANDS]
+
+
+def test_b_06_the_toolkit_of_each_host_is_on_record():
+    """Its upgrade changed what containers get (nvidia-container-toolkit#1853)."""
+    told = "NVIDIA Container Toolkit CLI version 1.14.5\ncommit: 0\n"
+
+    def run(argv, timeout_s):
+        known = told if tuple(argv) == ("nvidia-ctk", "--version") else ""
+        return Completed(tuple(argv), 0, known, "")
+
+    kept = write_facts(read_facts(json.dumps(probe("/", run=run)), "a board"))
+    assert read_facts(kept, "its file").commands["nvidia-ctk --version"] == told
 
 
 def test_without_any_program_the_kernel_itself_is_asked():

@@ -143,6 +143,19 @@ def test_dockers_own_restarts_count():
     assert "3 restarts" in judged.reason
 
 
+def test_b_04_what_crashes_four_times_an_hour_stays_down_though_it_served_in_between():
+    """Each start may cost a board memory that does not come back until it is cold."""
+    memory, actions = Memory(), []
+    for number in range(4):
+        alive = UP._replace(at_s=1000.0 + 600 * number, start=f"c{number}@1")
+        dead = GONE._replace(at_s=alive.at_s + 300, start=alive.start)
+        judged = after(alive, dead, memory=memory)
+        memory = judged.memory
+        actions.append(judged.action)
+    assert actions == [RESTART, RESTART, RESTART, GIVE_UP]
+    assert "within an hour" in judged.reason
+
+
 def test_a_crash_now_and_then_is_restarted_for_ever():
     memory, restarts = Memory(), 0
     for hour in range(30):

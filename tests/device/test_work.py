@@ -139,6 +139,17 @@ def test_s27_a_release_that_never_gets_ready_is_rolled_back(rolled):
     assert (said["digest"], said["healthy"]) == (old, True)
 
 
+def test_h_03_healthy_without_what_was_planned_is_no_release_to_confirm(rolled):
+    """The gate asks for real tokens and counts drafts; health alone is liveness."""
+    old = bring(rolled)
+    confirm("tiny", rolled.roots, ports=rolled.ports, rollout=ROLLOUT)
+    new = receive(rolled, extra=("--no-drafts",))
+    do(rolled, "stage", new, "r2")
+    assert do(rolled, "apply", new, "r2").code is not None
+    assert shown(rolled) == ("rolled_back", "r2", new, "not_speculating")
+    assert report(rolled)["digest"] == old
+
+
 def test_what_nobody_confirms_goes_back(rolled):
     digest = bring(rolled)
     rolled.machine.clock_s += 61

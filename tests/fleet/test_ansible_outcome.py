@@ -40,6 +40,24 @@ def test_max_startups_is_tried_again(said):
 @pytest.mark.parametrize(
     "said",
     [
+        "mux_client_request_session: session request failed: Session open refused by peer",
+        "channel 21: open failed: connect failed: open failed",
+        "channel 2: open failed: resource shortage: Channel open failed",
+    ],
+)
+def test_f_01_a_refused_session_is_busy_and_no_host_that_is_down(said):
+    assert unreachable(said) == ("unreachable", "busy")
+    assert unreachable(f"client_loop: send disconnect: Broken pipe\n{said}")[0] == "unknown"
+
+
+def test_f_01_a_board_that_is_off_behind_a_jump_host_is_down():
+    said = "channel 0: open failed: connect failed: No route to host\nstdio forwarding failed"
+    assert unreachable(said) == ("unreachable", "timeout")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "client_loop: send disconnect: Broken pipe",
         "Read from remote host 10.0.0.9: Connection reset by peer",
         "Read from remote host 10.0.0.9: Connection timed out",

@@ -41,6 +41,26 @@ def test_ssh_never_asks_and_never_waits_for_ever():
         assert option in ssh_arguments()
 
 
+def test_f_01_one_connection_per_board_carries_all_its_sessions():
+    """As many logins as calls run into MaxStartups, and a healthy board looks dead."""
+    told = ssh_options(*shlex.split(ssh_arguments()), "h")
+    assert told["controlmaster"] == "auto"
+    assert int(told["controlpersist"]) >= 60
+
+
+def test_f_02_a_board_that_says_nothing_is_given_up_within_a_minute():
+    told = ssh_options(*shlex.split(ssh_arguments()), "h")
+    assert told["batchmode"] == "yes"
+    assert int(told["connecttimeout"]) <= 30
+    assert 0 < int(told["serveraliveinterval"]) * int(told["serveralivecountmax"]) <= 60
+
+
+def ssh_options(*words: str) -> dict[str, str]:
+    """What ssh makes of its words."""
+    told = subprocess.run(["ssh", "-G", *words], capture_output=True, text=True, check=True)
+    return dict(line.split(" ", 1) for line in told.stdout.splitlines() if " " in line)
+
+
 def test_host_keys_are_strict_and_ours_alone():
     said = inventory({"a": REACH}, {"a": "e30="}, {})["all"]["hosts"]["a"][
         "ansible_ssh_common_args"

@@ -1,7 +1,11 @@
 """What the on-board program is asked: only the one root-owned program, every limit named."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import speccompose
 from speccompose.fleet.board_argv import HELPER, confirm, poll, probe, receive, start
 from speccompose.vocab.rollout_engine import BoardCall, CallDeadlines
 
@@ -20,6 +24,14 @@ def test_sudo_has_one_program_to_allow(argv):
     assert argv[0] == HELPER
     assert all(isinstance(word, str) for word in argv)
     assert "tiny" in argv
+
+
+def test_f_01_no_docker_is_spoken_to_over_ssh():
+    """Compose over ssh:// opens a session per service; ours runs on the board itself."""
+    elsewhere = re.compile(r"DOCKER_HOST[\"']?\s*[=:\]]|docker[\"'], *[\"'](-H|--host|--context)\b")
+    files = sorted(Path(speccompose.__file__).parent.rglob("*.py"))
+    assert len(files) > 300
+    assert [path.name for path in files if elsewhere.search(path.read_text())] == []
 
 
 def test_an_apply_carries_every_limit_and_whose_it_is():

@@ -103,6 +103,15 @@ def test_the_boards_own_account_wins(phase, kind, result, expected):
     assert told(phase, kind, result) == expected
 
 
+def test_h_01_unhealthy_while_it_starts_is_no_failure():
+    """Docker calls a loading model unhealthy; the board knows its deadline and says how it ends."""
+    for state in ("switching", "checking"):
+        report = ok(state=state, running="apply", **{**OURS, "healthy": False})
+        assert told("applying", "poll", report) is None
+    done = ok(state="rolled_back", reason="start_deadline", **{**OURS, "healthy": False})
+    assert told("applying", "poll", done) == ("failed", "start_deadline")
+
+
 UNREACHED = [
     ("waiting", "probe", "unreachable", None, "unreached"),
     ("waiting", "probe", "unknown", None, "unreached"),
