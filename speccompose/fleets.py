@@ -21,7 +21,7 @@ from speccompose.fleet.ansible_engine import AnsibleEngine
 from speccompose.fleet.ansible_settings import Reach
 from speccompose.fleet.file import Fleet, read_fleet
 from speccompose.fleet.fleet_plan import FleetDraft, Selection, plan_fleet
-from speccompose.fleet.known import read_known
+from speccompose.fleet.known import KnownFleet, read_known
 from speccompose.fleet.plan_file import BUNDLES, PLAN, write_plan
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.verdicts import results_of
@@ -98,6 +98,38 @@ def draft_plan(
     kept = rollouts_of(fleet)
     planner = Planner(settings, catalog, kept)
     return plan_fleet(fleet, catalog, read_known(kept), planner, selection)
+
+
+class _Remembering(Planner):
+    """A planner that keeps what it planned."""
+
+    def __init__(self, settings: Settings, catalog: Catalog, store: Path) -> None:
+        super().__init__(settings, catalog, store)
+        self.made: list[StackPlan] = []
+
+    def plan(self, request: StackRequest, board: BoardSource, site: SiteEntry | None) -> StackPlan:
+        """See `StackPlanner`."""
+        self.made.append(super().plan(request, board, site))
+        return self.made[-1]
+
+
+def stacks_to_lock(fleet: Fleet, settings: Settings, catalog: Catalog) -> tuple[StackPlan, ...]:
+    """What the boards would get if nothing were locked, sealed or had to go before it (S18).
+
+    Raises:
+        UsageError: no board gets anything.
+    """
+    change = msgspec.structs.replace
+    unlocked = change(catalog, lock=None)
+    file = change(
+        fleet.file,
+        sites={name: change(site, sealed=False) for name, site in fleet.file.sites.items()},
+        stacks={name: change(stack, requires=()) for name, stack in fleet.file.stacks.items()},
+    )
+    floating = change(fleet, file=file, policy=change(fleet.policy, allow_floating=True))
+    planner = _Remembering(settings, unlocked, rollouts_of(fleet))
+    plan_fleet(floating, unlocked, KnownFleet(), planner)
+    return tuple(planner.made)
 
 
 def rollouts_of(fleet: Fleet) -> Path:

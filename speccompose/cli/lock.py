@@ -10,10 +10,17 @@ from typing import Any
 import click
 import msgspec
 
-from speccompose import pipeline, supply
+from speccompose import fleets, pipeline, supply
 from speccompose.catalog.lock_file import NAME
 from speccompose.cli import session
-from speccompose.cli.options import board_options, board_source, stack_options, stack_request
+from speccompose.cli.fleet_session import opened
+from speccompose.cli.options import (
+    board_options,
+    board_source,
+    refuse_beside,
+    stack_options,
+    stack_request,
+)
 from speccompose.cli.output import echo, echo_json
 from speccompose.device.hub import Hub
 from speccompose.errors import ExitStatus, UsageError
@@ -27,14 +34,16 @@ from speccompose.world.onboard import hub_token
 @click.command()
 @board_options
 @stack_options
+@click.option("--fleet", metavar="FILE", help="instead: all that the boards of a fleet file get")
 @click.option("--update", is_flag=True, help="ask anew for everything that the file holds")
 @click.option("-o", "--output", metavar="FILE", help=f"the lock file (default: ./{NAME})")
 @click.option("--json", "as_json", is_flag=True, help="what changed, as JSON")
-def lock(update: bool, output: str | None, as_json: bool, **values: Any) -> int:
+def lock(fleet: str | None, update: bool, output: str | None, as_json: bool, **values: Any) -> int:
     """Pin a stack's image and weights: tag to digest, revision to commit and file hashes.
 
-    Add one stack after the other with plan options; --update asks again for all of them. Plans
-    made in this folder read the file. Exit 18 when registry or hub cannot be reached.
+    Add one stack after the other with plan options, or with --fleet what a whole fleet needs, in
+    a file beside the fleet's; --update asks again for all of them. Plans made in this folder, and
+    of that fleet, read the file. Exit 18 when registry or hub cannot be reached.
     """
     if values["offline"]:
         raise UsageError(
@@ -42,10 +51,16 @@ def lock(update: bool, output: str | None, as_json: bool, **values: Any) -> int:
             hint="lock on a machine with a network, and bring the file",
             code="bad_option",
         )
-    settings = session.settings()
-    file = Path(output) if output is not None else Path.cwd() / NAME
+    if fleet is not None:
+        refuse_beside("--fleet", ("fleet", "update", "output", "as_json"))
+    folder = Path.cwd() if fleet is None else Path(fleet).absolute().parent
+    file = Path(output) if output is not None else folder / NAME
     before = supply.existing(file)
-    plans = [planned(values, settings)] if values["model"] else []
+    if fleet is not None:
+        plans, settings = planned_fleet(Path(fleet))
+    else:
+        settings = session.settings()
+        plans = (planned(values, settings),) if values["model"] else ()
     images, models = supply.wanted_images(plans), supply.wanted_models(plans)
     if update and before is not None:
         known_images, known_models = supply.again(before)
@@ -72,6 +87,12 @@ def planned(values: dict[str, Any], settings: Settings) -> StackPlan:
     request = stack_request(values, settings)
     catalog = with_local_model(request, catalog, date.today())
     return pipeline.plan_stack(request, board_source(values, settings), catalog)
+
+
+def planned_fleet(file: Path) -> tuple[tuple[StackPlan, ...], Settings]:
+    """What the boards of a fleet file get, and whom to ask for it."""
+    asked = opened(file, boards=False)
+    return fleets.stacks_to_lock(asked.fleet, asked.settings, asked.catalog), asked.settings
 
 
 def nothing_to_lock(file: Path, planned_one: bool, update: bool) -> UsageError:

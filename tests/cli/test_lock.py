@@ -84,3 +84,46 @@ def test_a_lock_that_lacks_the_stack_warns(cli):
     plan = cli("plan", *BOARD, *STACK, "--json").json
     assert [item["code"] for item in plan["findings"]].count("not_in_lock") == 3
     assert Lock(lock=1).images == {}
+
+
+FLEET = """\
+fleet: 1
+name: f
+boards:
+  - {id: thor-1, address: a, device: agx-thor-t5000, l4t: 38.4.0, site: shop}
+  - {id: thor-2, address: b, device: agx-thor-t5000, l4t: 38.4.0}
+stacks:
+  chat: {model: qwen3.5-9b, engine: vllm, requires: [first]}
+  first: {model: qwen3.5-9b, engine: vllm, method: none}
+deploy: [{stack: chat}]
+sites: {shop: {sealed: true, registries: {docker.io: "mirror.shop:5000"}}}
+"""
+
+
+def test_a_fleet_is_locked_beside_its_file_and_planned_from_anywhere(near, registry):
+    folder = near.here / "shop"
+    folder.mkdir()
+    file = folder / "fleet.yaml"
+    lines = FLEET.replace(", requires: [first]", "").splitlines()
+    file.write_text("\n".join(line for line in lines if "first" not in line))
+    refused = near("fleet", "plan", str(file))
+    assert (refused.status, "speccompose lock" in refused.err) == (2, True), "a sealed site"
+    done = near("lock", "--fleet", str(file))
+    assert done.status == 0, done.err
+    lock = json.loads((folder / "speccompose.lock").read_text())
+    assert lock["images"]["vllm/vllm-openai:v0.27.1"]["digest"] == registry.arm64
+    assert not (near.here / "speccompose.lock").exists()
+    planned = near("fleet", "plan", str(file))
+    assert planned.status == 0, planned.err
+
+
+def test_what_must_go_first_on_a_board_does_not_keep_it_from_being_locked(near):
+    (near.here / "fleet.yaml").write_text(FLEET)
+    assert near("lock", "--fleet", "fleet.yaml", "--json").json["written"]
+
+
+def test_a_fleet_and_a_stack_exclude_each_other(near):
+    (near.here / "fleet.yaml").write_text(FLEET)
+    answer = near("lock", "--fleet", "fleet.yaml", *STACK)
+    assert answer.status == 2
+    assert "--model" in answer.err
