@@ -143,7 +143,8 @@ def is_refused(result: MeasuredResult, policy: RolloutPolicy) -> bool:
 def unlocked(plan: StackPlan) -> tuple[str, ...]:
     """What of a stack may be another thing tomorrow, one line each."""
     found = []
-    if "@sha256:" not in plan.image_reference:
+    # A sealed site's is the image's own id: sha256:..., with no name before it.
+    if "sha256:" not in plan.image_reference:
         found.append(f"image {plan.image_reference} is a tag, not a digest")
     for item in downloads(plan):
         if item.revision == _NO_COMMIT and item.bundled is None:

@@ -114,7 +114,7 @@ def test_a_fleet_is_locked_beside_its_file_and_planned_from_anywhere(near, regis
     assert lock["images"]["vllm/vllm-openai:v0.27.1"]["digest"] == registry.arm64
     assert not (near.here / "speccompose.lock").exists()
     planned = near("fleet", "plan", str(file))
-    assert planned.status == 0, planned.err
+    assert planned.status == 0, planned.out
 
 
 def test_what_must_go_first_on_a_board_does_not_keep_it_from_being_locked(near):
