@@ -20,7 +20,9 @@ def test_tags_and_branches_are_named(catalog):
     lines = unlocked(replace(plan, image_reference="ghcr.io/x/y:latest"))
     assert "image ghcr.io/x/y:latest is a tag, not a digest" in lines
     pinned = replace(plan, image_reference="ghcr.io/x/y@sha256:" + "0" * 64)
-    assert not any("tag" in line for line in unlocked(pinned))
+    by_id = replace(plan, image_reference="sha256:" + "0" * 64)  # as a sealed site's
+    for stack in (pinned, by_id):
+        assert not any("tag" in line for line in unlocked(stack))
 
 
 def test_what_floats_is_refused_unless_the_policy_allows_it(catalog):
