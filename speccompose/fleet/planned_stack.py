@@ -156,7 +156,7 @@ def _floating(plan: StackPlan, lines: tuple[str, ...]) -> PreflightError:
     return PreflightError(
         f"a fleet runs locked stacks only, and {plan.name} is not",
         lines,
-        hint="`speccompose lock --fleet FILE` pins them; or allow_floating: true in the fleet's changes",
+        hint="speccompose lock --fleet FILE, or allow_floating: true in the fleet's changes",
         code="fleet_floating",
         source="rules section 2",
     )

