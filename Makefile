@@ -23,29 +23,29 @@ demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with re
 demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with its page (9 minutes)
 	@$(RUN) python -m tests.demo_acceptance
 
-test: $(VENV)/.ready ## all tests that need no container engine (three minutes on two cores)
+test: $(VENV)/.ready ## all tests that need no container engine (3 minutes, 2 cores)
 	@TMPDIR=$$(.ci/tmpdir) $(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
 	@.ci/ssh
 	@$(RUN) pytest -m "(docker or ssh) and not bench" tests/docker tests/fleet tests/test_enrolling.py tests/test_rollouts.py tests/cli
 
-test-vllm: ## every vLLM golden on the real vLLM, and two served stacks (3.5 GB, opt-in)
+test-vllm: ## goldens on the real vLLM, two served stacks (3.5 GB, opt-in)
 	@.ci/vllm-venv $(PYTHON) .venv-vllm
 	@.venv-vllm/bin/python -m pytest -m vllm tests/vllm
 
-test-aiperf: engine image ## AIPerf as a runner on a real llama-server (1.3 GB, opt-in; AIPERF=0.11.0)
+test-aiperf: engine image ## AIPerf on a real llama-server (1.3 GB, opt-in; AIPERF=0.11.0)
 	@.ci/aiperf-venv $(PYTHON) .venv-aiperf $(AIPERF)
 	@.venv-aiperf/bin/python -m pytest -p no:dash -m aiperf tests/aiperf
 
-lab: $(VENV)/.ready engine ## start N=6 fake boards in containers and print how to reach them
+lab: $(VENV)/.ready engine ## start N=6 fake boards and print how to reach them
 	@.ci/lab
 	@$(RUN) python -m tests.lab up $(or $(N),6)
 
 lab-down: $(VENV)/.ready ## remove the fake boards
 	@$(RUN) python -m tests.lab down
 
-lab-test: $(VENV)/.ready engine ## everything on fake boards, faults and power cuts too (30 minutes)
+lab-test: $(VENV)/.ready engine ## everything on fake boards, faults and power cuts too (2 h)
 	@.ci/lab
 	@LAB_BOARDS=6 $(RUN) pytest -m lab tests/lab
 
@@ -64,7 +64,7 @@ format: $(VENV)/.ready ## format and sort the code
 	@$(RUN) ruff check --fix .
 	@$(RUN) ruff format .
 
-deploy: $(VENV)/.ready ## deploy MODEL=... here, or roll out FLEET=fleet.yaml (YES=1: unasked)
+deploy: $(VENV)/.ready ## deploy MODEL=... here, or roll out FLEET=... (YES=1: unasked)
 	@test -n "$(MODEL)$(FLEET)" || { echo "error: MODEL or FLEET is missing"; echo "  hint: make deploy MODEL=qwen3-8b, or make deploy FLEET=fleet.yaml"; exit 2; }
 	@test -z "$(MODEL)" || test -z "$(FLEET)" || { echo "error: MODEL and FLEET exclude each other"; echo "  hint: a fleet file names its models itself"; exit 2; }
 	@test -z "$(MODEL)" || { $(RUN) speccompose deploy --model "$(MODEL)" $(ARGS); }

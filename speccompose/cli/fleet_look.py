@@ -40,7 +40,7 @@ def status(file: Path, rollout: str | None, every: bool, html: str | None, as_js
     if as_json:
         echo_json(shown)
     elif html is None:
-        echo(status_lines(shown, every=every))
+        echo(status_lines(shown, every=every, carried_out=rollouts.is_carried_out(folder)))
     return int(ExitStatus.DONE)
 
 

@@ -10,6 +10,7 @@ import click
 from speccompose import fleets
 from speccompose.cli.fleet_session import AS_JSON, FLEET, opened
 from speccompose.cli.output import echo, echo_json
+from speccompose.errors import ExitStatus
 from speccompose.fleet.fleet_plan import plan_status
 from speccompose.report.fleet_text import plan_lines
 
@@ -32,5 +33,7 @@ def plan(file: Path, dry: bool, as_json: bool) -> int:
     else:
         echo(plan_lines(draft.plan))
         if folder is not None:
-            echo(f"\nwritten to {folder}; next: speccompose fleet run {file}")
+            echo(f"\nwritten to {folder}")
+            if plan_status(draft.plan) is ExitStatus.DONE:
+                echo(f"next: speccompose fleet run {file}")
     return int(plan_status(draft.plan))

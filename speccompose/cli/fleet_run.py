@@ -254,4 +254,6 @@ def confirm(what: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise UsageError(f"this would {what}", hint="add --yes if that is meant", code="needs_yes")
-    click.confirm(shown(f"{what}?"), abort=True, err=True)
+    if not click.confirm(shown(f"{what}?"), err=True):
+        echo("nothing was changed", err=True)
+        raise click.exceptions.Exit(ExitStatus.INTERRUPTED)

@@ -24,6 +24,10 @@ class Whole(click.IntRange):
         super().__init__(min, max)
         self.bounded = bounded
 
+    def _describe_range(self) -> str:
+        """In help texts: nothing where there is no limit, which click would show as x<=None."""
+        return super()._describe_range() if (self.min, self.max) != (None, None) else ""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; what is none is refused."""
         if isinstance(value, str) and not _WHOLE.fullmatch(value):

@@ -69,7 +69,7 @@ def again(state: RolloutState, names: Collection[str], kind: PlanKind) -> FleetP
     if not boards:
         raise UsageError(
             f"no board of {state.plan.rollout} is left to {kind}",
-            hint="`speccompose fleet status` shows every board",
+            hint="a board that was skipped gets it by `fleet run`; `fleet status` shows them all",
             code="nothing_left",
         )
     return _numbered(state, boards, stacks, kind)

@@ -22,6 +22,7 @@ class BoardState:
         "committed",
         "digest",
         "fault",
+        "message",
         "misses",
         "phase",
         "planned",
@@ -44,6 +45,7 @@ class BoardState:
         self.bundle = planned.stack or ""
         self.digest = digest
         self.reason: str | None = None
+        self.message: str | None = None
         self.since = 0
         self.touched = 0
         self.until: int | None = None

@@ -119,5 +119,5 @@ def _drift_row(call: BoardCall, result: BoardResult) -> DriftRow:
         kind="drift" if lines else "same",
         expected=call.digest,
         found=report.digest,
-        lines=tuple(lines),
+        lines=tuple(dict.fromkeys(lines)),
     )

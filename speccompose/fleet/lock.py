@@ -139,7 +139,7 @@ def _refuse_unless_free(before: Owner, *, take_over: bool) -> None:
     brief = f"this fleet is locked by {before.label}"
     facts = (f"rollout {before.rollout}: {before.reason}", f"since {before.since}")
     if alive is False:
-        hint = "its process is gone: take it with --take-over"
+        hint = "its process is gone: `speccompose fleet resume --take-over` goes on with it"
         raise LockedError(brief, facts, hint=hint, code="lock_stale")
     hint = "wait, or stop that one: `speccompose fleet pause`"
     if alive is None:

@@ -107,6 +107,8 @@ def request(folder: Path, entry: Entry, operator: Operator, clock: FleetClock) -
     plan = load_plan(folder)
     owner = holder(folder.parent)
     if owner is not None and owner.rollout == plan.rollout and is_alive(owner) is not False:
+        if entry.event == "board":
+            _refuse_senseless(entry, read_state(folder))
         ask(folder, entry)
         return True
     me = this_process(plan.rollout, f"{entry.event} {entry.board or ''}".strip(), "")

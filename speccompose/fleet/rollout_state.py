@@ -182,6 +182,8 @@ class RolloutState:
             self._entered(board, phase, entry)
         if phase in ("reverted", "failed") and entry.evidence is not None:
             board.committed = False  # the board said so; one that is only lost may still run it
+        same = entry.reason == board.reason  # its way back says no more why it began
+        board.message = entry.message or (board.message if same else None)
         board.reason = entry.reason
         board.until = entry.until
         if entry.verdict is not None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from speccompose.fleet.phases import DONE, FAILED
+from speccompose.fleet.phases import DONE, FAILED, LEFT_OUT
 from speccompose.fleet.rollout_state import RolloutState
 from speccompose.vocab.base import Frozen
 from speccompose.vocab.rollout_journal import Entry, Phase
@@ -28,7 +28,7 @@ class WaveRow(Frozen, frozen=True, kw_only=True):
 
 
 class BoardRow(Frozen, frozen=True, kw_only=True):
-    """One board; ``phase`` is null where it was refused."""
+    """One board; ``phase`` is null where it was refused. ``message``: what it said itself."""
 
     id: str
     board_class: str | None
@@ -40,6 +40,7 @@ class BoardRow(Frozen, frozen=True, kw_only=True):
     digest: str | None
     method: str | None
     since_s: int | None = None
+    message: str | None = None
 
 
 class LogRow(Frozen, frozen=True, kw_only=True):
@@ -104,12 +105,19 @@ def log_rows(entries: Iterable[Entry], state: RolloutState) -> tuple[LogRow, ...
             event=entry.event,
             wave=_wave_name(state, entry),
             board=entry.board,
-            change=f"{entry.was} -> {entry.phase}" if entry.phase else None,
+            change=_change(entry),
             reason=entry.reason,
         )
         for entry in entries
         if entry.event not in ("seen", "missed")
     )
+
+
+def _change(entry: Entry) -> str | None:
+    """What a line says of its board: from where to where, or that its verdict came."""
+    if entry.phase is None:
+        return "measured" if entry.board is not None else None
+    return entry.phase if entry.was is None else f"{entry.was} -> {entry.phase}"
 
 
 def _wave_name(state: RolloutState, entry: Entry) -> str | None:
@@ -166,4 +174,5 @@ def _board_rows(state: RolloutState) -> Iterable[BoardRow]:
             wave=state.plan.waves[board.wave].name, phase=board.phase, reason=board.reason,
             before=planned.before, digest=board.digest, method=state.stack(board).method,
             since_s=(state.t - board.since) // 1000,
+            message=board.message if board.phase in (*FAILED, *LEFT_OUT) else None,
         )  # fmt: skip

@@ -200,8 +200,10 @@ def objection(state: RolloutState, board: BoardState, report: BoardReport) -> st
 
 def _ended(board: BoardState, report: BoardReport) -> Entry:
     """The transaction is over and the release does not run."""
-    if board.phase == "reverting":
-        return change(board, "failed" if board.fault else "reverted", board.reason, report)
+    if board.phase == "reverting" and board.fault:
+        return change(board, "failed", board.reason, report)
+    if board.phase == "reverting":  # what it was good for before is no reason
+        return change(board, "reverted", None, report)
     return change(board, "failed", report.reason or report.state, report)
 
 

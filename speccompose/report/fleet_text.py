@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from speccompose.errors import ExitStatus
 from speccompose.fleet.drift import CheckRow, DriftRow
 from speccompose.fleet.fleet_plan import differences
-from speccompose.fleet.status import LogRow, RolloutStatus, WaveRow
+from speccompose.fleet.status import BoardRow, LogRow, RolloutStatus, WaveRow
 from speccompose.report.table import columns
 from speccompose.vocab.rollout_journal import Entry
 from speccompose.vocab.rollout_plan import FleetPlan, PlannedBoard
@@ -24,6 +24,13 @@ ENDED = {
     ExitStatus.PAUSED: "paused",
     ExitStatus.ROLLBACK_INCOMPLETE: "halted; not every board could be rolled back",
 }
+NEXT = {
+    ExitStatus.PENDING: "fleet catch-up, when those boards answer again",
+    ExitStatus.ROLLOUT_HALTED: "mend what failed, then fleet plan and fleet run",
+    ExitStatus.PAUSED: "fleet resume goes on with it, fleet abort takes it back",
+    ExitStatus.ROLLBACK_INCOMPLETE: "those boards want a person: check status, check recover",
+}
+"""What the operator of a rollout that ended so would do; verbs of `speccompose`."""
 
 
 def plan_lines(plan: FleetPlan) -> str:
@@ -93,23 +100,37 @@ def _change_lines(plan: FleetPlan) -> list[str]:
     return ["", "changes", *columns(rows)]
 
 
-def status_lines(status: RolloutStatus, *, every: bool = False) -> str:
-    """Where a rollout stands: waves, then the boards that want attention."""
-    ended = f", {ENDED.get(ExitStatus(status.status), '')}" if status.status is not None else ""
-    reason = f" ({status.reason})" if status.reason else ""
-    lines = [f"{status.fleet}: {status.rollout} is {status.mode}{ended}{reason}", ""]
-    lines += columns([_wave_row(wave) for wave in status.waves])
+def status_lines(
+    status: RolloutStatus, *, every: bool = False, carried_out: bool | None = None
+) -> str:
+    """Where a rollout stands: waves, the boards that want attention, and what to do next.
+
+    ``carried_out``: whether a controller is at work on it; None where that does not matter.
+    """
+    ended = ENDED.get(ExitStatus(status.status)) if status.status is not None else None
+    lines = [f"{status.fleet}: {status.rollout} is {ended or status.mode}"]
+    lines += columns([[status.reason]]) if status.reason else []
+    lines += ["", *columns([_wave_row(wave) for wave in status.waves])]
     boards = [b for b in status.boards if every or b.phase not in ("committed", "already")]
     if boards:
         lines += ["", "boards" if every else "boards that are not done"]
-        rows = [
-            [board.id, board.phase or "refused", board.reason or ""]
-            for board in boards[: SHOWN * 4]
-        ]
-        lines += columns(rows)
+        lines += columns([row for board in boards[: SHOWN * 4] for row in _board_rows(board)])
         if len(boards) > SHOWN * 4:
             lines.append(f"  and {len(boards) - SHOWN * 4} more; --json has them all")
-    return "\n".join(lines)
+    following = next_step(status, carried_out)
+    return "\n".join([*lines, *(["", f"next: {following}"] if following else [])])
+
+
+def next_step(status: RolloutStatus, carried_out: bool | None) -> str | None:
+    """What somebody would do now, in one line."""
+    if carried_out is False and status.status is None and status.mode != "new":
+        return "fleet resume --take-over: nobody carries it out any more"
+    return None if status.status is None else NEXT.get(ExitStatus(status.status))
+
+
+def _board_rows(board: BoardRow) -> list[list[str]]:
+    said = [["", "", board.message]] if board.message else []
+    return [[board.id, board.phase or "refused", board.reason or ""], *said]
 
 
 def _wave_row(wave: WaveRow) -> list[str]:
@@ -161,7 +182,7 @@ def log_lines(rows: Iterable[LogRow]) -> str:
     """Who did what when, as the journal has it."""
     table = []
     for row in rows:
-        what = f"{row.board}: {row.change}" if row.board else row.event
+        what = f"{row.board}: {row.change}" if row.board else row.event.replace("_", " ")
         why = f" ({row.reason})" if row.reason else ""
         table.append([row.at, row.actor, what + why])
     return "\n".join(columns(table, indent=""))

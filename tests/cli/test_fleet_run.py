@@ -70,7 +70,15 @@ def test_somebody_at_a_terminal_is_asked_and_can_say_no(cli, rollout):
     os.close(master)
     assert answer.status == 130
     assert f"roll {rollout.name} out to 4 boards?" in answer.err
+    assert "nothing was changed" in answer.err
     assert not (rollout / "journal.jsonl").exists()
+
+
+def test_a_rollout_whose_controller_died_says_who_goes_on(cli, rollout):
+    assert simulated(rollout, watcher=killed_at("promoted", 0)) is None
+    assert "next: fleet resume --take-over" in cli("fleet", "status").out
+    with locked(rollout):
+        assert "next:" not in cli("fleet", "status").out
 
 
 def test_s29_11_one_that_has_begun_is_resumed_and_not_run_again(cli, rollout):
@@ -154,6 +162,7 @@ def test_s22_requests_are_left_for_the_controller_that_runs(cli, rollout):
         pause = cli("fleet", "pause")
         skip = cli("fleet", "skip", "a3")
         abort = cli("fleet", "abort", "--yes")
+        refused(cli("fleet", "skip", "nobody"), 2, "no board nobody")
     assert (pause.status, skip.status, abort.status) == (0, 0, 0)
     assert "will pause" in pause.out
     assert "a3 will be skipped" in skip.out

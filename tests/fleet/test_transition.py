@@ -218,3 +218,10 @@ def test_a_board_that_cannot_be_reached_as_itself_still_runs_what_it_was_given()
     told = BoardReport(state="rolled_back", reason="health", **OURS)
     state.apply(adopted(state, board, told, NOW))
     assert not board.committed
+
+
+def test_a_board_that_is_taken_back_does_not_say_that_it_was_confirmed():
+    result = ok(state="rolled_back", **OURS)
+    assert told("reverting", "poll", result, reason="confirmed") == ("reverted", None)
+    failing = told("reverting", "poll", result, reason="unhealthy", fault=True)
+    assert failing == ("failed", "unhealthy")

@@ -48,7 +48,7 @@ def up(count: int) -> None:
         print(f"  {node.name:10} {node.spec.kind:{wide}}  {node.address:15} {reach}")
     print(f"\n  inventory     {where}/inventory.json (Ansible's format), {where}/known_hosts")
     print(f"  own catalog   {where}/profiles: model lab-tiny, images of the lab's registry")
-    print(f"  model hub     {HUB_URL} (as the boards see it), {lab.hub.url} (from here)")
+    print(f"  model hub     {HUB_URL} for the boards, {lab.hub.url} from here")
     print("  a board's own disks survive: docker kill, then docker start, is its power cut")
     print("  remove all    make lab-down")
     print("\n  a rollout over all of them:")
@@ -61,7 +61,7 @@ def down() -> None:
     if FOLDER.is_dir():
         remove_secrets(FOLDER)
     reaped = reap()
-    print(f"removed {len(removed)} containers, volumes and networks of the lab")
+    print(f"removed the lab: {len(removed)} containers, volumes and networks of its own")
     if reaped:
         print(f"and the labs of test runs that are gone: {', '.join(reaped)}")
 

@@ -66,7 +66,9 @@ def write_fleet(folder: Path, model: str, hub: str) -> None:
         "inventory: inventory.json\n"
         "ssh: {known_hosts: known_hosts}\n"
         f"sites: {{hall: {{models: '{hub}'}}}}\n"
-        f"stacks:\n  chat: {{model: {model}}}\n"
+        # Without speculation: of the prompts that it is measured with, most are longer than the
+        # tiny model's context.
+        f"stacks:\n  chat: {{model: {model}, method: none}}\n"
         "deploy:\n  - {stack: chat}\n"
         "policy: quick\n"
         "changes: {allow_floating: true}  # elsewhere: speccompose lock\n"

@@ -3,6 +3,7 @@
 import pytest
 
 from speccompose.fleet.drift import CheckRow, DriftRow
+from speccompose.fleet.rollout_state import RolloutState
 from speccompose.fleet.simulated_board import Trouble
 from speccompose.fleet.status import log_rows, rollout_status
 from speccompose.report.fleet_text import (
@@ -55,7 +56,29 @@ def test_the_status_names_the_boards_that_are_not_done():
     assert "not_ready" in text
     assert "b1" not in text
     assert "b1" in status_lines(rollout_status(state), every=True)
+    assert "next: fleet resume" in text
     assert fits(text)
+
+
+def test_the_status_has_a_failed_boards_own_words_and_no_stale_reason():
+    state = RolloutState(plan("a1", "a2"))
+    said = {"event": "board", "board": "a1", "reason": "prompts_too_long"}
+    for entry in (
+        Entry(event="opened"),
+        Entry(event="wave", wave=0),
+        Entry(phase="declining", message="15 of 88 do not fit into 512 tokens", **said),
+        Entry(phase="failed", **said),
+    ):
+        state.apply(entry)
+    (row,) = [board for board in rollout_status(state).boards if board.id == "a1"]
+    assert row.message == "15 of 88 do not fit into 512 tokens"
+    text = status_lines(rollout_status(state))
+    assert "15 of 88 do not fit" in text
+    assert fits(text)
+    state.apply(Entry(event="board", board="a1", phase="ready", reason="again"))
+    state.apply(Entry(event="board", board="a1", phase="failed", reason="other"))
+    (row,) = [board for board in rollout_status(state).boards if board.id == "a1"]
+    assert row.message is None
 
 
 @pytest.mark.parametrize(
