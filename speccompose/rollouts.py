@@ -162,6 +162,17 @@ def _states(folder: Path) -> list[RolloutState]:
     return [state, *(operate.read_state(path) for _, path in sorted(found))]
 
 
+def last_to_change(fleet: Fleet) -> Path:
+    """The last release that went through, for whoever is about to start something over it.
+
+    Raises:
+        PausedError: status 11; a rollout is not over: that one comes first.
+        UsageError: no release went through.
+    """
+    operate.refuse_beside_others(fleets.rollouts_of(fleet))
+    return last_completed(fleet)
+
+
 def last_completed(fleet: Fleet) -> Path:
     """The folder of the last release that went through.
 

@@ -162,7 +162,7 @@ def rollback(
 ) -> int:
     """Take a rollout that went through back: every board returns to its release before."""
     asked = opened(file, boards=True)
-    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    folder = asked.folder(rollout) if rollout else rollouts.last_to_change(asked.fleet)
     for later in rollouts.brought_later(folder):
         echo(f"note: boards of {later} keep it: fleet rollback --rollout {later}", err=True)
     confirm(f"take {folder.name} back on every board that it reached", yes)
@@ -181,7 +181,7 @@ def catch_up(
 ) -> int:
     """Bring boards that were away to the last release that went through, by the same gates."""
     asked = opened(file, boards=True)
-    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    folder = asked.folder(rollout) if rollout else rollouts.last_to_change(asked.fleet)
     names = rollouts.late(folder)
     again = rollouts.follow_up(asked.fleet, folder, names, "catch-up")
     confirm(f"bring {counted(names)} to {folder.name}", yes)
@@ -200,7 +200,7 @@ def repair(
 ) -> int:
     """Put boards that drifted back to what they were left with, through the same gates."""
     asked = opened(file, boards=True)
-    folder = asked.folder(rollout) if rollout else rollouts.last_completed(asked.fleet)
+    folder = asked.folder(rollout) if rollout else rollouts.last_to_change(asked.fleet)
     rows = rollouts.drift(asked.fleet, folder)
     names = tuple(row.board for row in rows if row.kind == "drift")
     if not names:

@@ -69,7 +69,7 @@ def carry_out(folder: Path, verb: Verb, operator: Operator, tools: Tools) -> Exi
     with operator_lock(rollouts, owner, take_over=operator.take_over) as before:
         if verb == "run":
             refuse_refused(plan)
-            _refuse_beside_others(rollouts, folder)
+            refuse_beside_others(rollouts, folder)
         if verb == "rollback":
             _refuse_older(plan, read_known(rollouts))
         inbox = Requests(folder)
@@ -203,8 +203,13 @@ def _refuse_older(plan: FleetPlan, known: KnownFleet) -> None:
     )
 
 
-def _refuse_beside_others(rollouts: Path, folder: Path) -> None:
-    others = [path for path in unfinished(rollouts) if path.name != folder.name]
+def refuse_beside_others(rollouts: Path, folder: Path | None = None) -> None:
+    """Refuse while another rollout than this one has begun and not ended.
+
+    Raises:
+        PausedError: status 11, naming it.
+    """
+    others = [path for path in unfinished(rollouts) if path != folder]
     if others:
         raise PausedError(
             f"another rollout of this fleet is not over: {others[0].name}",

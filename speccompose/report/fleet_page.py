@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from speccompose.errors import ExitStatus
 from speccompose.fleet.status import BoardRow, LogRow, RolloutStatus, WaveRow
-from speccompose.report.fleet_text import ENDED
+from speccompose.report.fleet_text import ENDED, counted
 from speccompose.report.html_page import Table, Tile, html_page
 from speccompose.vocab.rollout_plan import FleetPlan
 
@@ -84,10 +84,11 @@ def _tone(status: RolloutStatus) -> str:
 
 
 def _lead(status: RolloutStatus, plan: FleetPlan) -> str:
-    boards = len(plan.boards)
+    boards, waves = counted([b.id for b in plan.boards]), len(plan.waves)
     why = f" Reason: {status.reason}." if status.reason else ""
     wave = plan.waves[min(max(status.wave, 0), len(plan.waves) - 1)].name if plan.waves else "-"
-    return f"{boards} boards in {len(plan.waves)} waves; at wave {wave}.{why}"
+    at = f"; at wave {wave}" if status.status is None else ""
+    return f"{boards} in {waves} wave{'s' * (waves != 1)}{at}.{why}"
 
 
 def _tiles(status: RolloutStatus) -> list[Tile]:
@@ -99,7 +100,7 @@ def _tiles(status: RolloutStatus) -> list[Tile]:
         Tile("failed", str(count["bad"])),
         Tile("taken back", str(count["back"])),
         Tile("away or left out", str(count["off"])),
-        Tile("running for", _time(status.elapsed_s)),
+        Tile("running for" if status.status is None else "took", _time(status.elapsed_s)),
     ]
 
 
@@ -138,12 +139,17 @@ def _attention(status: RolloutStatus) -> Table | None:
     if not wanted:
         return None
     rows: list[tuple[str, ...]] = [
-        (b.id, b.board_class or "-", b.wave or "-", b.phase or "refused", b.reason or "-")
+        (b.id, b.board_class or "-", b.wave or "-", b.phase or "refused", _why(b))
         for b in wanted[:LISTED]
     ]
     if len(wanted) > LISTED:
         rows.append((f"and {len(wanted) - LISTED} more", "", "", "", ""))
     return Table(("board", "class", "wave", "state", "why"), tuple(rows))
+
+
+def _why(board: BoardRow) -> str:
+    told = [text for text in (board.reason, board.message) if text]
+    return ": ".join(told) or "-"
 
 
 def _stacks(status: RolloutStatus, plan: FleetPlan) -> Table:

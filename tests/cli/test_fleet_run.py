@@ -74,6 +74,12 @@ def test_somebody_at_a_terminal_is_asked_and_can_say_no(cli, rollout):
     assert not (rollout / "journal.jsonl").exists()
 
 
+@pytest.mark.parametrize("verb", ["catch-up", "rollback", "repair"])
+def test_s29_11_an_open_rollout_comes_before_what_follows_an_older_one(cli, rollout, verb):
+    assert simulated(rollout, watcher=killed_at("promoted", 0)) is None
+    refused(cli("fleet", verb, "--yes"), 11, rollout.name, "resume")
+
+
 def test_a_rollout_whose_controller_died_says_who_goes_on(cli, rollout):
     assert simulated(rollout, watcher=killed_at("promoted", 0)) is None
     assert "next: fleet resume --take-over" in cli("fleet", "status").out

@@ -220,7 +220,8 @@ def test_s22_a_skip_is_journaled_when_nothing_runs(tmp_path):
         request(site.folder, skip_request("ana", "nobody"), ANA, site.world.clock)
     with pytest.raises(UsageError):
         request(site.folder, pause_request("ana"), ANA, site.world.clock)
-    with operator_lock(site.folder.parent, this_process(site.folder.name, "run", "now"), take_over=False):
+    running = this_process(site.folder.name, "run", "now")
+    with operator_lock(site.folder.parent, running, take_over=False):
         for board, code in (("a2", "not_skippable"), ("nobody", "no_board")):
             with pytest.raises(UsageError) as caught:
                 request(site.folder, skip_request("ana", board), ANA, site.world.clock)
