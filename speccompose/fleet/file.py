@@ -142,7 +142,8 @@ def _all_facts(
         except InvalidDataError as error:
             problems += error.problems
         except DataError as error:
-            problems.append(Problem(file=str(path), expected=error.brief))
+            hint = f"`speccompose fleet enroll --board {board.id}` writes facts/{board.id}.yaml"
+            problems.append(Problem(file=str(path), expected=error.brief, hint=hint))
     if problems:
         raise InvalidDataError("facts of the fleet", problems)
     source.refuse(nothing)

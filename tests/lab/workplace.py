@@ -58,7 +58,12 @@ def write_addresses(folder: Path, nodes: Iterable[Node]) -> None:
 
 
 def write_fleet(folder: Path, model: str, hub: str) -> None:
-    """Write a fleet file over that inventory: what an operator of these boards would begin with."""
+    """Write a fleet file over that inventory: what an operator of these boards would begin with.
+
+    What is left of other boards goes: their facts and rollouts are not these boards'.
+    """
+    for name in ("facts", "rollouts"):
+        shutil.rmtree(folder / name, ignore_errors=True)
     (folder / "fleet.yaml").write_text(
         "# The lab as a fleet: boards are in inventory.json, what they are in facts/ (enroll).\n"
         "fleet: 1\n"
