@@ -28,6 +28,7 @@ def cut_once(operator: Operator, node: Node, context: int, after_s: float) -> st
     deploy.kill()
     deploy.communicate()
     operator.wait_serving(node, patience_s=120)
+    operator.wait_settled(node)  # it serves before the unit that brought it back has written so
     (stack,) = operator.check(node, "status", STACK).body["stacks"]
     return str(stack["phase"])
 
