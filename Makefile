@@ -23,7 +23,7 @@ demo: $(VENV)/.ready engine ## the main job on this machine, end to end, with re
 demo-acceptance: $(VENV)/.ready engine image ## every kind of verdict, each with its page (9 minutes)
 	@$(RUN) python -m tests.demo_acceptance
 
-test: $(VENV)/.ready ## all tests that need no container engine (3 minutes, 2 cores)
+test: $(VENV)/.ready ## all tests that need no container engine (4 minutes, 2 cores)
 	@TMPDIR=$$(.ci/tmpdir) $(RUN) pytest -n auto -m "not docker and not bench and not vllm and not lab and not ssh and not aiperf"
 
 test-docker: $(VENV)/.ready engine image ## tests against the real llama-server and Docker Compose
