@@ -47,8 +47,8 @@ class TextSource(Frozen, frozen=True, kw_only=True):
             raise InvalidDataError(self.origin, found)
 
 
-def read_source(path: Path, what: str) -> str:
-    """The text of a file that somebody named.
+def read_source(path: Path, what: str, hint: str | None = None) -> str:
+    """The text of a file that somebody named; ``hint`` is what to do where it cannot be read.
 
     Raises:
         DataError: it cannot be read.
@@ -57,7 +57,7 @@ def read_source(path: Path, what: str) -> str:
         return read_text(path)
     except OSError as error:
         raise DataError(
-            f"{what} {path} cannot be read: {error.strerror}", code="file_unreadable"
+            f"{what} {path} cannot be read: {error.strerror}", hint=hint, code="file_unreadable"
         ) from error
 
 

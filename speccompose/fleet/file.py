@@ -55,7 +55,7 @@ def read_fleet(
         UsageError: no such policy.
         DataError: a file cannot be read.
     """
-    text = read_source(path, "fleet file")
+    text = read_source(path, "fleet file", "name it after the verb, or go where fleet.yaml is")
     _refuse_inventory(text, path)
     file, source = read_as("fleet", FleetFile, text, str(path), names=_is_name)
     folder = path.parent
