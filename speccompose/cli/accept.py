@@ -3,7 +3,6 @@
 Layer: cli.
 """
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -11,6 +10,7 @@ import click
 
 from speccompose.acceptance import Judged, accept_here
 from speccompose.catalog.text_file import expanded
+from speccompose.cli import asking
 from speccompose.cli.compare import compare_results
 from speccompose.cli.measured_page import keep_acceptance_page
 from speccompose.cli.numbers import Whole
@@ -18,7 +18,6 @@ from speccompose.cli.options import refuse_beside
 from speccompose.cli.other_runner import RUNNERS, output_tokens_of, runner_of, tell_reports
 from speccompose.cli.output import echo, echo_json
 from speccompose.cli.serve import AS_JSON, this_machine
-from speccompose.cli.streams import shown
 from speccompose.device.accept_stack import Asked
 from speccompose.device.measured_stack import Prompts
 from speccompose.errors import UsageError
@@ -122,13 +121,9 @@ def confirm(stack: str, yes: bool) -> None:
     Raises:
         UsageError: nobody is there to ask, and --yes is missing.
     """
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(
-            f"measuring {stack} interrupts it",
-            hint="add --yes if nobody depends on it now",
-            code="needs_yes",
-        )
-    asked = shown(f"measuring {stack} interrupts it for some minutes; go on?")
-    click.confirm(asked, abort=True, err=True)
+    unattended = UsageError(
+        f"measuring {stack} interrupts it",
+        hint="add --yes if nobody depends on it now",
+        code="needs_yes",
+    )
+    asking.confirm(f"measuring {stack} interrupts it for some minutes; go on?", yes, unattended)

@@ -3,7 +3,6 @@
 Layer: cli.
 """
 
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import click
 import msgspec
 
 from speccompose import enrolling
+from speccompose.cli import asking
 from speccompose.cli.fleet_session import AS_JSON, FLEET, Asked, opened
 from speccompose.cli.output import echo, echo_json
-from speccompose.cli.streams import shown
 from speccompose.enrolling import Answer
 from speccompose.errors import ExitStatus, MismatchError, UsageError
 from speccompose.fleet.ansible_settings import Reach
@@ -214,8 +213,5 @@ def ask(what: str, yes: bool) -> None:
     Raises:
         UsageError: nobody is, and --yes is missing.
     """
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"nobody is here to say: {what}?", hint="add --yes", code="needs_yes")
-    click.confirm(shown(f"{what}?"), abort=True, err=True)
+    unattended = UsageError(f"nobody is here to say: {what}?", hint="add --yes", code="needs_yes")
+    asking.confirm(f"{what}?", yes, unattended)

@@ -3,12 +3,12 @@
 Layer: cli.
 """
 
-import sys
 from pathlib import Path
 
 import click
 
 from speccompose import fleets, rollouts
+from speccompose.cli import asking
 from speccompose.cli.fleet_progress import FleetProgress
 from speccompose.cli.fleet_session import (
     AS_JSON,
@@ -21,7 +21,6 @@ from speccompose.cli.fleet_session import (
     operator,
 )
 from speccompose.cli.output import echo, echo_json
-from speccompose.cli.streams import shown
 from speccompose.errors import DataError, ExitStatus, UsageError
 from speccompose.fleet import operate, requests
 from speccompose.fleet.clock import SystemClock
@@ -250,10 +249,7 @@ def confirm(what: str, yes: bool) -> None:
     Raises:
         UsageError: nobody is there to ask, and --yes is missing.
     """
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"this would {what}", hint="add --yes if that is meant", code="needs_yes")
-    if not click.confirm(shown(f"{what}?"), err=True):
-        echo("nothing was changed", err=True)
-        raise click.exceptions.Exit(ExitStatus.INTERRUPTED)
+    unattended = UsageError(
+        f"this would {what}", hint="add --yes if that is meant", code="needs_yes"
+    )
+    asking.confirm(f"{what}?", yes, unattended)
