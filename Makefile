@@ -11,7 +11,7 @@ RUN := PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONDONTWRITEBYTECODE=
 help: ## show this help
 	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-16s %s\n", $$1, $$2}'
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml .ci/venv
 	@.ci/venv $(PYTHON) $(VENV)
 	@touch $@
 
